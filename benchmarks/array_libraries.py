@@ -29,7 +29,7 @@ def in_jax(function: Any, model: sf.Model, arrays: list[Any]) -> tuple[Callable[
 
     jax.config.update("jax_enable_x64", True)
     given = [jax.numpy.asarray(x) for x in arrays]
-    call = jax.jit(sf.jax_function(function, model))
+    call = jax.jit(sf.interop.jax_function(function, model))
     return lambda: call(*given).block_until_ready(), np.asarray(call(*given))
 
 
@@ -37,7 +37,7 @@ def in_torch(function: Any, model: sf.Model, arrays: list[Any]) -> tuple[Callabl
     import torch
 
     given = [torch.from_numpy(x) for x in arrays]
-    call = sf.torch_function(function, model)
+    call = sf.interop.torch_function(function, model)
     return lambda: call(*given), call(*given).numpy()
 
 
@@ -48,7 +48,7 @@ def reading_in_jax(
 
     jax.config.update("jax_enable_x64", True)
     given = [jax.numpy.asarray(x) for x in arrays]
-    call = sf.array_api_function(function, model)
+    call = sf.interop.array_api_function(function, model)
     return lambda: call(*given).block_until_ready(), np.asarray(call(*given))
 
 
@@ -59,7 +59,7 @@ def reading_in_a_jit(
 
     jax.config.update("jax_enable_x64", True)
     given = [jax.numpy.asarray(x) for x in arrays]
-    call = jax.jit(sf.array_api_function(function, model))
+    call = jax.jit(sf.interop.array_api_function(function, model))
     return lambda: call(*given).block_until_ready(), np.asarray(call(*given))
 
 
@@ -70,14 +70,14 @@ def reading_in_torch(
 
     torch.set_num_threads(1)
     given = [torch.from_numpy(x) for x in arrays]
-    call = sf.array_api_function(function, model)
+    call = sf.interop.array_api_function(function, model)
     return lambda: call(*given), call(*given).numpy()
 
 
 def reading_in_numpy(
     function: Any, model: sf.Model, arrays: list[Any]
 ) -> tuple[Callable[[], Any], Any]:
-    call = sf.array_api_function(function, model)
+    call = sf.interop.array_api_function(function, model)
     return lambda: call(*arrays), call(*arrays)
 
 

@@ -29,8 +29,8 @@ def study(robot):
         return {"q": q[:, 0], "v": v[:, 0]}
 
     draw = {
-        "q0": sf.draws.configuration(robot),
-        "v0": sf.draws.uniform(-np.ones(robot.nv), np.ones(robot.nv)),
+        "q0": sf.sweeps.draws.configuration(robot),
+        "v0": sf.sweeps.draws.uniform(-np.ones(robot.nv), np.ones(robot.nv)),
     }
     return end, draw
 
@@ -65,7 +65,9 @@ def main() -> None:
                 begun = time.perf_counter()
                 count = 20_000 if warm else rows
                 reduce = ["mean", "deviation"]
-                found[name] = sf.sweep(end, count, seed=1, draw=draw, reduce=reduce, **options)
+                found[name] = sf.sweeps.sweep(
+                    end, count, seed=1, draw=draw, reduce=reduce, **options
+                )
                 if not warm:
                     times[name].append(time.perf_counter() - begun)
                     spent[name].append(processor_time() - used)

@@ -39,11 +39,11 @@ def measure(name, rounds):
     """Return the first call [s], and the times of a step [s] here and in MuJoCo."""
     path = ASSETS / f"{name}.xml"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sf.RobotFileWarning)
+        warnings.simplefilter("ignore", sf.errors.RobotFileWarning)
         model = sf.load(path)
-        ground = sf.Ground.from_mjcf(path, model, limits=True)
+        ground = sf.contact.Ground.from_mjcf(path, model, limits=True)
     m = mujoco_model(path)
-    data, between = mujoco.MjData(m), sf.convert(model, m)
+    data, between = mujoco.MjData(m), sf.interop.convert(model, m)
     rng = np.random.default_rng(0)
     q, v = np.tile(sf.neutral(model), (STARTS, 1)), rng.standard_normal((STARTS, model.nv))
     start = np.zeros((STARTS, mujoco.mj_stateSize(m, mujoco.mjtState.mjSTATE_FULLPHYSICS)))

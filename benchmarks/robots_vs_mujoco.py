@@ -69,7 +69,7 @@ def main() -> int:
         if options.parts and not any(part in label for part in options.parts):
             continue
         try:
-            found = sf.compare_with(
+            found = sf.interop.compare_with(
                 options.library,
                 path,
                 samples=options.samples,
@@ -77,7 +77,7 @@ def main() -> int:
                 floating_base=floating,
                 package_dirs=[parent for parent in path.parents if parent.name == "dm_control"],
             )
-        except sf.SixfoldError as error:
+        except sf.errors.SixfoldError as error:
             refused.append((label, str(error).splitlines()[0]))
             continue
         worst = {d.quantity: f"{d.worst:.1e}{'' if d.agrees else '!'}" for d in found.differences}

@@ -60,7 +60,7 @@ def robots(names: list[str]) -> dict[str, sf.Model]:
     for name in names:
         try:
             found[name] = sf.load(name)
-        except sf.SixfoldError:
+        except sf.errors.SixfoldError:
             print(f"{name} is not there")
     return found
 

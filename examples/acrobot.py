@@ -36,7 +36,7 @@ def main(arguments=()):
     rng = np.random.default_rng(0)
     guess = np.zeros((GUESSES, STEPS, 2))
     guess[..., 1] = np.repeat(rng.normal(size=(GUESSES, STEPS // 10)), 10, axis=1)
-    plan = sf.optimal_control(
+    plan = sf.control.optimal_control(
         *(model, None, None, guess),
         **{"dt": DT, "steps": STEPS, "cost": running, "final_cost": final, "joints": ["elbow"]},
         iterations=400,
@@ -48,8 +48,8 @@ def main(arguments=()):
 
     # a regulator along the best motion, and a start that is pushed aside
     q, v, tau = plan.q[best], plan.v[best], plan.tau[best]
-    near = sf.linearize(model, q[:-1], v[:-1], tau, dt=DT)
-    K = sf.tvlqr(near.A, near.B[..., 1:], [10.0, 10.0, 1.0, 1.0], 0.1).K[:, 0]
+    near = sf.control.linearize(model, q[:-1], v[:-1], tau, dt=DT)
+    K = sf.control.tvlqr(near.A, near.B[..., 1:], [10.0, 10.0, 1.0, 1.0], 0.1).K[:, 0]
     ends = {}
     for name, use in (("without feedback", 0.0), ("with feedback", 1.0)):
         x, xd = q[0] + [0.02, -0.02], v[0]

@@ -69,14 +69,14 @@ def state(model, lean, steer, lean_rate, steer_rate, speed):
     # pitch and height put both wheels on the ground
     heights, moves = [2, 5], [1, 5]
     for _ in range(4):
-        gaps = sf.constraint_gaps(model, q)[..., heights]
-        J = sf.constraint_jacobian(model, q)[..., heights, :][..., moves]
+        gaps = sf.loops.constraint_gaps(model, q)[..., heights]
+        J = sf.loops.constraint_jacobian(model, q)[..., heights, :][..., moves]
         step = np.zeros((*lean.shape, model.nv))
         step[..., moves] = -np.linalg.solve(J, gaps[..., None])[..., 0]
         q = sf.integrate(model, q, step)
     # three speeds are free, the constraints give the other six
     free = [0, model.v_slice("steer").start, model.v_slice("rear_joint").start]
-    J = sf.constraint_jacobian(model, q)
+    J = sf.loops.constraint_jacobian(model, q)
     rows = np.broadcast_to(np.eye(model.nv)[free], (*lean.shape, 3, model.nv))
     given = np.stack([lean_rate, steer_rate, speed / REAR], axis=-1)
     right = np.concatenate([np.zeros((*lean.shape, model.nc)), given], axis=-1)
@@ -90,7 +90,7 @@ def linearised(model, speeds):
     offsets = STEP * STEPS[:, None, None] * np.eye(4)  # (places, column, component)
     parts = np.moveaxis(np.broadcast_to(offsets, (len(speeds), *offsets.shape)), -1, 0)
     q, v = state(model, *parts, speeds[:, None, None])
-    a, _ = sf.constrained_dynamics(model, q, v, np.zeros(model.nv))
+    a, _ = sf.loops.constrained_dynamics(model, q, v, np.zeros(model.nv))
     found = a[..., [0, model.v_slice("steer").start]]  # (speed, places, column, row)
     slopes = np.einsum("p,npcr->nrc", WEIGHTS, found) / STEP
     top = np.broadcast_to(np.eye(4)[2:], (len(speeds), 2, 4))
@@ -122,7 +122,7 @@ def main(arguments=()):
     error = np.abs(found - exact).max()
     stable = speeds[found.real.max(axis=-1) < 0]
 
-    print(sf.mobility(model, state(model, 0.1, 0.2, 0, 0, 0)[0]))
+    print(sf.loops.mobility(model, state(model, 0.1, 0.2, 0, 0, 0)[0]))
     print("speed [m/s]   eigenvalues [1/s]")
     for v, values in zip(speeds, found, strict=True):
         words = "  ".join(f"{x.real:9.4f}{x.imag:+8.4f}i" for x in values)

@@ -31,7 +31,7 @@ def walker(foot):
 
 
 HINGED, LOOSE = walker(sf.Revolute("z")), walker(sf.Planar())
-STRIKE = sf.ImpactPoint(
+STRIKE = sf.contact.ImpactPoint(
     "swing", (0, -LEG, 0), normal=(math.sin(SLOPE), 0, math.cos(SLOPE)), friction=math.inf
 )
 
@@ -43,7 +43,7 @@ def above(t, q, v):
 
 def change_feet(t, q, v):
     """Return the state after the swing foot has struck: q is (stance angle, swing - stance)."""
-    (_, _, stance, swing), _ = sf.impact(LOOSE, [0, 0, *q], [0, 0, *v], STRIKE)
+    (_, _, stance, swing), _ = sf.contact.impact(LOOSE, [0, 0, *q], [0, 0, *v], STRIKE)
     return (q[0] + q[1], -q[1]), (stance + swing, -swing)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import sixfold as sf
-from sixfold import controllers
+from sixfold import control as controllers
 
 
 def main():

@@ -38,8 +38,8 @@ def main(arguments=()):
         found = sf.inverse_kinematics(arm, {tool: pose}, waypoints[-1], starts=1)
         assert found.converged
         waypoints.append(found.q)
-    others = sf.all_solutions(arm, {tool: center})
-    motion = sf.plan_trajectory(
+    others = sf.control.all_solutions(arm, {tool: center})
+    motion = sf.control.plan_trajectory(
         arm, waypoints, times=s, velocity_limit=SPEED, acceleration_limit=ACCELERATION
     )
     drawn = sf.frame_pose(arm, motion.q, tool)[:, :3, 3]

@@ -41,17 +41,17 @@ def drive(model):
     guess = [0.0, 0.6, 1.4]
     for k, angle in enumerate(np.linspace(0.0, 2 * np.pi, TURNS + 1)):
         guess[0] = angle
-        q[k] = guess = sf.assemble(model, guess, hold=["crank_joint"])
+        q[k] = guess = sf.loops.assemble(model, guess, hold=["crank_joint"])
     # velocities and accelerations that keep the loop closed while the crank turns evenly
-    J = sf.constraint_jacobian(model, q)
+    J = sf.loops.constraint_jacobian(model, q)
     v = np.zeros_like(q)
     v[:, 0] = SPEED
     v[:, 1:] = -(np.linalg.pinv(J[..., 1:]) @ J[..., :1])[..., 0] * SPEED
     a = np.zeros_like(q)
-    gamma = sf.constraint_bias(model, q, v)
+    gamma = sf.loops.constraint_bias(model, q, v)
     a[:, 1:] = -(np.linalg.pinv(J[..., 1:]) @ gamma[..., None])[..., 0]
-    tau, forces = sf.actuator_forces(model, q, v, a, actuated=["crank_joint"])
-    wrenches = sf.constraint_wrenches(model, q, forces)
+    tau, forces = sf.loops.actuator_forces(model, q, v, a, actuated=["crank_joint"])
+    wrenches = sf.loops.constraint_wrenches(model, q, forces)
     pin = wrenches[:, model.body_index("rocker"), 3:5]  # world x and y
     return q, v, tau[:, 0], pin
 
@@ -62,14 +62,14 @@ def main(arguments=()):
     parser.add_argument("--picture", help="draw the linkage into this file (needs matplotlib)")
     picture = parser.parse_args(arguments).picture
     model = linkage()
-    can = sf.mobility(model, [1.0, -0.7, 1.1])
+    can = sf.loops.mobility(model, [1.0, -0.7, 1.1])
     q, v, torque, pin = drive(model)
     energy = sf.kinetic_energy(model, q, v) + sf.potential_energy(model, q)
     work = 2 * np.pi * torque[:-1].mean()
 
     free = sf.simulate(model, q[0], v[0], 5.0, dt=1e-3, every=10)
     drift = free.energy_drift
-    gap = np.abs(sf.constraint_gaps(model, free.q)).max()
+    gap = np.abs(sf.loops.constraint_gaps(model, free.q)).max()
 
     print(can)
     print(f"rocker swings between {q[:, 2].min():.4f} and {q[:, 2].max():.4f} rad")

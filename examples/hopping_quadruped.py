@@ -31,7 +31,7 @@ def gallop():
     """Return a controller that swings all thighs and shanks while the robot flies."""
 
     def control(t, q, v):
-        swing = 0.8 * sf.sin(9.0 * t)
+        swing = 0.8 * sf.math.sin(9.0 * t)
         target = np.array([0.0, 0.3 + swing, -0.6 - swing] * len(LEGS))
         pull = 8.0 * (target - q[7:]) - 0.4 * v[6:]
         return np.array([0.0] * 6 + list(pull))

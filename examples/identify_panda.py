@@ -20,7 +20,7 @@ def robot(name):
     """Return the robot as its file has it, without fingers."""
     try:
         model = sf.load(name)
-    except sf.SixfoldError:
+    except sf.errors.SixfoldError:
         model = sf.load("puma560")
     fingers = [joint for joint in ("panda_finger_joint1",) if joint in model.joint_names]
     return sf.lock_joints(model, fingers).without(damping=True, friction=True)
@@ -41,7 +41,9 @@ def measure(real, run, rng):
     """Return what the logger writes: times, positions and torques."""
     tau = sf.inverse_dynamics(real, run.q, run.v, run.a)
     q = run.q + ENCODER_NOISE * rng.standard_normal(run.q.shape)
-    return sf.Log(q, tau=tau + TORQUE_NOISE * rng.standard_normal(tau.shape), t=run.t)
+    return sf.identification.Log(
+        q, tau=tau + TORQUE_NOISE * rng.standard_normal(tau.shape), t=run.t
+    )
 
 
 def main(arguments=()):
@@ -58,13 +60,15 @@ def main(arguments=()):
     real = real_one(model, rng)
 
     # a motion that shows the parameters, and what the robot measured on it
-    run = sf.excitation(model, chosen.duration, noise=TORQUE_NOISE, rounds=chosen.rounds)
+    run = sf.identification.excitation(
+        model, chosen.duration, noise=TORQUE_NOISE, rounds=chosen.rounds
+    )
     print("\n".join(run.notes))
-    result = sf.identify(model, measure(real, run, rng))
+    result = sf.identification.identify(model, measure(real, run, rng))
     print(result.text())
 
     # judge it on a motion that it has not seen
-    other = sf.excitation(model, chosen.duration, rounds=0, seed=3)
+    other = sf.identification.excitation(model, chosen.duration, rounds=0, seed=3)
     right = sf.inverse_dynamics(real, other.q, other.v, other.a)
 
     def error(torques):
@@ -77,7 +81,7 @@ def main(arguments=()):
     # what does the hand carry?  Everything else is known now
     hand = model.body_names[-1]
     loaded = sf.add_payload(real, hand, mass=1.0, com=(0.0, 0.02, 0.1), inertia=(2e-3,) * 3)
-    carried = sf.identify(
+    carried = sf.identification.identify(
         result.model, measure(loaded, run, rng), bodies=hand, friction=False
     ).added(hand)
     print(f"payload: {float(carried.m):.3f} kg")

@@ -31,7 +31,7 @@ def returns(env, policies, seed):
 
 def learn(task, *, policies=64, each=16, generations=30, spread=1.0, enough=np.inf, seed=0):
     """Return the mean policy and what it earned in each generation."""
-    env = sf.VectorEnv(task, policies * each, autoreset="disabled", copy=False)
+    env = sf.learn.VectorEnv(task, policies * each, autoreset="disabled", copy=False)
     rng = np.random.default_rng(seed)
     size = (env.single_observation_space.shape[0] + 1) * env.single_action_space.shape[0]
     mean, width, history = np.zeros(size), np.full(size, spread), []
@@ -49,7 +49,7 @@ def learn(task, *, policies=64, each=16, generations=30, spread=1.0, enough=np.i
 
 def misses(task, policy):
     """Return how far the hand is from its point at the end of an episode, on average."""
-    env = sf.VectorEnv(task, 512, autoreset="disabled")
+    env = sf.learn.VectorEnv(task, 512, autoreset="disabled")
     returns(env, policy[None], seed=10**6)
     return float(np.linalg.norm(env.stepper.observation()[:, -3:], axis=1).mean())
 
@@ -58,11 +58,11 @@ def main(arm="puma560"):
     """Learn to balance a pole and to reach with an arm; return what the policies earn."""
     found = {}
     start = time.perf_counter()
-    _, pole = learn(sf.tasks.cart_pole(), spread=2.0, enough=500.0)
+    _, pole = learn(sf.learn.tasks.cart_pole(), spread=2.0, enough=500.0)
     print(f"cart-pole: {pole[0]:.0f} steps at first, {pole[-1]:.0f} of 500 in the end")
     found["pole"] = pole[-1]
 
-    task = sf.tasks.reacher(arm)
+    task = sf.learn.tasks.reacher(arm)
     policy, _ = learn(task, policies=128, each=16, generations=120, spread=0.5)
     found["reach"] = [misses(task, 0.0 * policy), misses(task, policy)]
     print(

@@ -22,9 +22,9 @@ def regulator(model, upright, motor, dt=None):
     """Return the feedback law of an LQR that moves one joint, and its closed-loop eigenvalues."""
     rest = np.zeros(model.nv)
     integrator = None if dt is None else "rk4"
-    A, B = sf.linearize(model, upright, rest, rest, dt, integrator)
+    A, B = sf.control.linearize(model, upright, rest, rest, dt, integrator)
     column = model.coordinates.v_slice(motor)
-    best = sf.lqr(A, B[:, column], Q=[10.0, 10.0, 1.0, 1.0], R=0.1, dt=dt)
+    best = sf.control.lqr(A, B[:, column], Q=[10.0, 10.0, 1.0, 1.0], R=0.1, dt=dt)
     gains = np.zeros((model.nv, 2 * model.nv))
     gains[column] = best.K
     upright = np.array(upright)

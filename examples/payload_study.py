@@ -27,9 +27,9 @@ def study(robot):
         return {"share": share, "overloaded": share.max(axis=1) > 1.0}
 
     draw = {
-        "q": sf.draws.configuration(robot),
-        "v": sf.draws.normal(np.zeros(robot.nv), 0.3),
-        "payload": sf.draws.uniform(0.0, 10.0),
+        "q": sf.sweeps.draws.configuration(robot),
+        "v": sf.sweeps.draws.normal(np.zeros(robot.nv), 0.3),
+        "payload": sf.sweeps.draws.uniform(0.0, 10.0),
     }
     return effort, draw
 
@@ -38,8 +38,10 @@ def main(engine="threads", rows=ROWS):
     """Print how much of their torque the motors need, and how often that is too much."""
     robot = sf.load("panda")
     effort, draw = study(robot)
-    reduce = ["mean", "extremes", sf.reducers.quantiles([0.5, 0.99])]
-    found = sf.sweep(effort, rows, seed=1, draw=draw, reduce=reduce, engine=engine, progress=True)
+    reduce = ["mean", "extremes", sf.sweeps.reducers.quantiles([0.5, 0.99])]
+    found = sf.sweeps.sweep(
+        effort, rows, seed=1, draw=draw, reduce=reduce, engine=engine, progress=True
+    )
     middle, high = found["quantiles"]["share"]
     print("share of the torque limit")
     print(f"{'joint':<16}{'median':>9}{'99 %':>9}{'most':>9}{'row':>9}")

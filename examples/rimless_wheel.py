@@ -27,11 +27,11 @@ def roll(speed, duration):
     """Roll from just after a spoke has struck, with this speed [rad/s]."""
     wheel, hub = models()
     # the next spoke has no mass: it can push the hub along itself only
-    strut = sf.ImpactPoint("hub", normal=(-math.sin(HALF), 0, math.cos(HALF)))
+    strut = sf.contact.ImpactPoint("hub", normal=(-math.sin(HALF), 0, math.cos(HALF)))
 
     def next_spoke(t, q, v):
         before = LENGTH * v[0] * np.array([math.cos(q[0]), 0, -math.sin(q[0])])
-        after, _ = sf.impact(hub, np.zeros(3), before, strut)
+        after, _ = sf.contact.impact(hub, np.zeros(3), before, strut)
         # across the new spoke
         return [-HALF], [(after[0] * math.cos(HALF) + after[2] * math.sin(HALF)) / LENGTH]
 

@@ -28,7 +28,7 @@ def main():
     limit, rest = model.effort_limit, np.zeros(model.nv)
     each = np.eye(2 * model.nv)  # one row for each number of the final state
     tau = np.zeros((STEPS, model.nv))
-    law = sf.controllers.pd(model, goal, kp=0.0, kd=0.02 * limit)  # weight and damping
+    law = sf.control.pd(model, goal, kp=0.0, kd=0.02 * limit)  # weight and damping
     options = {"dt": DT, "steps": STEPS, "control": law}
 
     def misses(tau):

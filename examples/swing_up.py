@@ -14,7 +14,7 @@ def running(t, q, v, tau):
 
 def final(q, v):
     """Charge for not standing upright and still, the hinge at half a turn, the cart in place."""
-    return 100.0 * (1.0 + sf.cos(q[1])) + 10.0 * (v @ v) + 50.0 * q[0] * q[0]
+    return 100.0 * (1.0 + sf.math.cos(q[1])) + 10.0 * (v @ v) + 50.0 * q[0] * q[0]
 
 
 def main(iterations=300):

@@ -93,7 +93,7 @@ def test_an_option_error_lists_the_choices():
 
 def test_an_option_that_takes_a_kind_of_number_says_so_in_words():
     model = sf.load("pendulum")
-    with pytest.raises(sf.OptionError) as caught:
+    with pytest.raises(sf.errors.OptionError) as caught:
         sf.rollout(model, [0.0], [0.0], dt=-0.1, steps=3)
     assert str(caught.value) == (
         "rollout: option 'dt' does not fit\n  got: -0.1\n  fix: pass a time > 0 [s]"
@@ -150,7 +150,7 @@ def test_a_model_without_inertia_is_refused_before_evaluating():
         lambda: sf.forward_dynamics(model, [0.0], [0.0], [0.0]),
         lambda: sf.inverse_mass_matrix(model, [0.0]),
     ):
-        with pytest.raises(sf.SingularModelError, match="joint 'pin' of body 'a'"):
+        with pytest.raises(sf.errors.SingularModelError, match="joint 'pin' of body 'a'"):
             run()
     assert sf.inverse_dynamics(model, [0.0], [0.0], [1.0]) == 0
 
@@ -163,7 +163,9 @@ def test_a_pivot_lost_at_some_states_warns_once_and_gives_nan_there():
     builder.add_body("top", parent="pitch", joint=sf.Revolute("z"), inertia=top)
     model = builder.build()
     q = [[0.1, 0.2, 0.3], [0.1, 0.0, 0.3], [0.0, -0.4, 0.0]]  # the second aligns two axes
-    with pytest.warns(sf.SingularPivotWarning, match="1 of 3 states .* joint 'yaw_joint'") as seen:
+    with pytest.warns(
+        sf.errors.SingularPivotWarning, match="1 of 3 states .* joint 'yaw_joint'"
+    ) as seen:
         acc = sf.forward_dynamics(model, q, [0.0] * 3, [1.0] * 3)
     assert len(seen) == 1
     assert (acc[1] != acc[1]).all()

@@ -19,7 +19,7 @@ def test_an_installed_module_is_returned():
 def test_a_missing_library_is_named_with_its_package_and_extra(module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     package, extra = PACKAGES[module]
-    with pytest.raises(sf.NotApplicableError) as caught:
+    with pytest.raises(sf.errors.NotApplicableError) as caught:
         optional(module, "this picture")
     text = str(caught.value)
     assert text.startswith(f"this picture does not apply to an installation without {package}")

@@ -62,7 +62,7 @@ def test_a_closure_over_the_package_a_model_and_a_controller_runs_elsewhere():
 
 
 def test_simulate_and_view_stay_functions_when_their_rooms_are_imported():
-    code = "import sixfold.simulation, sixfold.display.viewer, sixfold as sf; print(sf.simulate, sf.view)"
+    code = "import sixfold.simulation, sixfold.display, sixfold as sf; print(sf.simulate, sf.view)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.count("<function ") == 2
 
@@ -120,7 +120,7 @@ def test_work_goes_through_joblib():
 @pytest.mark.parametrize("protocol", [pickle, cloudpickle])
 def test_the_kernel_of_a_rollout_comes_back_from_a_pickle(protocol, dtype):
     def step(x, gain):
-        return [x[0] + gain[0] * sf.sin(x[1]), x[1] - gain[0] * x[0]]
+        return [x[0] + gain[0] * sf.math.sin(x[1]), x[1] - gain[0] * x[0]]
 
     kernel = scan_kernel(step, [2], [1], [], name="step", dtype=dtype)
     again = protocol.loads(protocol.dumps(kernel))

@@ -27,9 +27,9 @@ from benchmarks.bench.sections import (
     threads,
 )
 from benchmarks.bench.sections.chains import LENGTHS
+from sixfold.compiler.llvm import lanes
 from sixfold.errors import NotApplicableError, SixfoldError
 from sixfold.runtime import get_threads, set_threads
-from sixfold.compiler.llvm import lanes
 
 Say = Callable[[str], object]
 RESTLESS = 1.25

@@ -9,6 +9,42 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+__all__ = [
+    "ArgumentError",
+    "CallbackError",
+    "ContactResidualWarning",
+    "ContactShapeWarning",
+    "DisagreementError",
+    "DomainError",
+    "InternalError",
+    "KernelMemoryError",
+    "ModelError",
+    "NonFiniteStateWarning",
+    "NotApplicableError",
+    "NumberError",
+    "OptionError",
+    "OutputFileError",
+    "PythonCallbackWarning",
+    "RobotFileError",
+    "RobotFileWarning",
+    "SampleError",
+    "ShapeError",
+    "SimulationError",
+    "SingularModelError",
+    "SingularPivotWarning",
+    "SixfoldError",
+    "StateError",
+    "TooLargeError",
+    "TrajectoryFileError",
+    "UnknownNameError",
+    "UnlikelyInputWarning",
+]
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__
+
 
 def visible(text: object) -> str:
     """Return a text on one line, with every character that a terminal does not print escaped.

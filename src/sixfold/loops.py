@@ -12,10 +12,35 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import ForceFrame
 from sixfold.errors import ArgumentError, NotApplicableError, StateError, TooLargeError, visible
-from sixfold.runtime import Argument, checked, model_checked, plain_argument
-from sixfold.quantities import constraint_bias, constraint_gaps, constraint_jacobian, integrate, inverse_dynamics, inverse_mass_matrix, mass_matrix, neutral
 from sixfold.model import Model
+from sixfold.quantities import (
+    constrained_dynamics,
+    constraint_bias,
+    constraint_gaps,
+    constraint_jacobian,
+    constraint_wrenches,
+    integrate,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    mass_matrix,
+    neutral,
+    project,
+)
+from sixfold.runtime import Argument, checked, model_checked, plain_argument
 from sixfold.show import block, table
+
+__all__ = [
+    "Mobility",
+    "actuator_forces",
+    "assemble",
+    "constrained_dynamics",
+    "constraint_bias",
+    "constraint_gaps",
+    "constraint_jacobian",
+    "constraint_wrenches",
+    "mobility",
+    "project",
+]
 
 CLOSED = 1e-11
 """Largest gap [m or rad], of the size of the model, that counts as closed."""
@@ -57,10 +82,10 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
         >>> builder = builder.add_body("coupler", joint=hinge, inertia=rod, **at)
         >>> builder = builder.add_body("rocker", joint=hinge, placement=(1.2, 0, 0), inertia=rod)
         >>> model = builder.close("coupler", "rocker", hinge, (1.2, 0, 0), (1, 0, 0)).build()
-        >>> q = sf.assemble(model, [1.0, -0.8, 0.9], hold=["crank_joint"])
+        >>> q = sf.loops.assemble(model, [1.0, -0.8, 0.9], hold=["crank_joint"])
         >>> q.round(3)  # a parallelogram
         array([ 1., -1.,  1.])
-        >>> bool(np.abs(sf.constraint_gaps(model, q)).max() < 1e-12)
+        >>> bool(np.abs(sf.loops.constraint_gaps(model, q)).max() < 1e-12)
         True
     """
     model_checked("assemble", model)
@@ -261,7 +286,7 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
         >>> builder = builder.add_body("coupler", joint=hinge, inertia=rod, **at)
         >>> builder = builder.add_body("rocker", joint=hinge, placement=(1.2, 0, 0), inertia=rod)
         >>> model = builder.close("coupler", "rocker", hinge, (1.2, 0, 0), (1, 0, 0)).build()
-        >>> print(sf.mobility(model, [1.0, -1.0, 1.0]))
+        >>> print(sf.loops.mobility(model, [1.0, -1.0, 1.0]))
         3 freedoms, 5 rows, 3 of them redundant: mobility 1
     """
     model_checked("mobility", model)
@@ -339,8 +364,8 @@ def actuator_forces(
         >>> builder = builder.add_body("coupler", joint=hinge, inertia=rod, **at)
         >>> builder = builder.add_body("rocker", joint=hinge, placement=(1.2, 0, 0), inertia=rod)
         >>> model = builder.close("coupler", "rocker", hinge, (1.2, 0, 0), (1, 0, 0)).build()
-        >>> q, rest = sf.assemble(model, [1.0, -1.0, 1.0], hold=["crank_joint"]), np.zeros(3)
-        >>> tau, forces = sf.actuator_forces(model, q, rest, rest, actuated=["crank_joint"])
+        >>> q, rest = sf.loops.assemble(model, [1.0, -1.0, 1.0], hold=["crank_joint"]), np.zeros(3)
+        >>> tau, forces = sf.loops.actuator_forces(model, q, rest, rest, actuated=["crank_joint"])
         >>> np.allclose(sf.forward_dynamics(model, q, rest, tau), 0.0)  # the motor holds it
         True
         >>> tau.round(3)  # 2 m g cos(1)
@@ -410,7 +435,7 @@ def _refuse_broken(J: Array, a: Array, gamma: Array) -> None:
             "actuator_forces: argument 'a'",
             "accelerations with J a + gamma = 0",
             f"{float(left.max()):.3g} in the worst row",
-            "take them from sixfold.constrained_dynamics, or a -= pinv(J) (J a + gamma)",
+            "take them from sixfold.loops.constrained_dynamics, or a -= pinv(J) (J a + gamma)",
         )
 
 
@@ -426,3 +451,8 @@ def _motors(model: Model, actuated: Any) -> Array:
         fix = "name the joints with motors"
         raise ArgumentError("actuator_forces: argument 'actuated'", "a joint or more", (), fix)
     return np.array(found)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -34,8 +34,8 @@ import gmpy2
 import numpy as np
 
 import sixfold as sf
-from sixfold.quantities import readings
 from sixfold.model import Model, Tree
+from sixfold.quantities import readings
 from sixfold.scalar import Zero, plain
 from tests.adversarial.models import Sample
 from tests.adversarial.sizes import Sized, size_of
@@ -174,7 +174,7 @@ def _accelerations(s: Sample, call: Call) -> Iterator[Measured]:
             sf.forward_dynamics(s.model, s.q, s.v, tau, backend=backend)
             for backend in (call.backend, "numpy")
         )
-    except sf.SingularModelError:
+    except sf.errors.SingularModelError:
         yield _lost(s, call, share.max())
         return
     lost = np.isnan(found).any(axis=1)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.model import Model
 from sixfold.quantities import readings
 from sixfold.runtime.kernels.kernels import kernel_tree
-from sixfold.model import Model
 from sixfold.scalar import plain
 from sixfold.spatial import Transform
 from tests.adversarial import measure as measures

@@ -52,7 +52,7 @@ def motion() -> sf.Trajectory:
 
 @cache
 def chain() -> Any:
-    return sf.PlanarChain((1.0, 2.0), (0.1, 0.2), (1.0, 1.0))
+    return sf.planar.PlanarChain((1.0, 2.0), (0.1, 0.2), (1.0, 1.0))
 
 
 @cache
@@ -102,8 +102,10 @@ def stepper() -> sf.Stepper:
     return sf.Stepper(dp(), dt=0.01, reward=_reward, observe=_observed)
 
 
-def task() -> sf.Task:
-    return sf.Task("t", dp(), 0.01, [-1.0, -1.0], [1.0, 1.0], _observed, _reward, _drawn, 2, 3)
+def task() -> sf.learn.Task:
+    return sf.learn.Task(
+        "t", dp(), 0.01, [-1.0, -1.0], [1.0, 1.0], _observed, _reward, _drawn, 2, 3
+    )
 
 
 def _event(t: Any, q: Any, v: Any) -> Any:
@@ -117,8 +119,10 @@ def _reset(t: Any, q: Any, v: Any) -> Any:
 def _turning(q: Any) -> sf.Transform:
     from sixfold.spatial import rotation
 
-    axis = sf.Vector3(0.0, 0.0, 1.0)
-    return sf.Transform(rotation(axis, sf.cos(q[0]), sf.sin(q[0])), sf.Vector3(0.0, 0.0, 0.0))
+    axis = sf.spatial.Vector3(0.0, 0.0, 1.0)
+    return sf.Transform(
+        rotation(axis, sf.math.cos(q[0]), sf.math.sin(q[0])), sf.spatial.Vector3(0.0, 0.0, 0.0)
+    )
 
 
 def _builder() -> sf.ModelBuilder:
@@ -142,8 +146,10 @@ def _identity() -> Matrix3:
     return Matrix3.of(np.eye(3).tolist())
 
 
-def _ground() -> sf.Ground:
-    return sf.Ground(height=-10.0, points=[sf.ContactPoint("lower", (1.0, 0.0, 0.0), 0.1)])
+def _ground() -> sf.contact.Ground:
+    return sf.contact.Ground(
+        height=-10.0, points=[sf.contact.ContactPoint("lower", (1.0, 0.0, 0.0), 0.1)]
+    )
 
 
 GOOD: dict[str, Callable[[], Any]] = {
@@ -214,7 +220,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "target": lambda: (0.1, 0.2),
     "start": lambda: (0.1, 0.2),
     "goal": lambda: (0.3, 0.2),
-    "reference": lambda: sf.controllers.minimum_jerk((0.0, 0.0), (1.0, 1.0), 1.0),
+    "reference": lambda: sf.control.minimum_jerk((0.0, 0.0), (1.0, 1.0), 1.0),
     "gravity": lambda: (0.0, 0.0, -9.81),
     "joint": lambda: sf.Revolute("z"),
     "joint_name": lambda: "elbow",
@@ -243,18 +249,18 @@ GOOD: dict[str, Callable[[], Any]] = {
     "n": lambda: 3,
     "t": lambda: 0.0,
     "options": dict,
-    "points": lambda: (sf.ImpactPoint("lower", (0.1, 0.0, 0.2), friction=0.5),),
+    "points": lambda: (sf.contact.ImpactPoint("lower", (0.1, 0.0, 0.2), friction=0.5),),
     "rounds": lambda: 3,
     "step": lambda: _halved,
     "carried": lambda: [0.5, np.ones(2)],
 }
 
 _ONE = {"q": lambda: (0.3,), "qd": lambda: (0.2,), "q0": lambda: (0.1,), "q1": lambda: (0.2,)}
-_VECTOR = lambda: sf.Vector3(0.1, 0.2, 0.3)  # noqa: E731
-_MOTION = lambda: sf.Motion.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
-_FORCE = lambda: sf.Force.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
+_VECTOR = lambda: sf.spatial.Vector3(0.1, 0.2, 0.3)  # noqa: E731
+_MOTION = lambda: sf.spatial.Motion.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
+_FORCE = lambda: sf.spatial.Force.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # noqa: E731
 _MOTIONS = dict.fromkeys(("a", "v", "u", "frame_velocity", "v_A", "v_B"), _MOTION)
-_HINGE = lambda: sf.Subspace(_MOTION())  # noqa: E731
+_HINGE = lambda: sf.spatial.Subspace(_MOTION())  # noqa: E731
 _SYMMETRIC = lambda: Symmetric3(1.0, 1.0, 1.0, 0.0, 0.0, 0.1)  # noqa: E731
 _MATRIX = {"E": _identity, "r": _VECTOR}
 
@@ -373,8 +379,8 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "ContactPoint": {"body": lambda: "lower", "position": _VECTOR, "radius": lambda: 0.1},
     "ContactCapsule": {"body": lambda: "lower", "start": _VECTOR, "radius": lambda: 0.1},
     "ContactPair": {
-        "first": lambda: sf.ContactPoint("lower", radius=0.1),
-        "second": lambda: sf.ContactPoint("upper", radius=0.1),
+        "first": lambda: sf.contact.ContactPoint("lower", radius=0.1),
+        "second": lambda: sf.contact.ContactPoint("upper", radius=0.1),
     },
     "inverse_kinematics": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
     "all_solutions": {"targets": lambda: {"tip": sf.frame_pose(dp(), [0.3, 0.4], "tip")}},
@@ -412,7 +418,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "sweep": {
         "function": lambda: _numbers,
         "rows": lambda: 5,
-        "draw": lambda: {"x": sf.draws.uniform(0.0, 1.0)},
+        "draw": lambda: {"x": sf.sweeps.draws.uniform(0.0, 1.0)},
         "reduce": lambda: "mean",
         "write": lambda: "rows",
         "engine": lambda: "serial",
@@ -522,10 +528,10 @@ OPERATORS: tuple[Callable[[Any, Any], Any], ...] = (
 
 
 @cache
-def _log() -> sf.Log:
+def _log() -> sf.identification.Log:
     """Return a short log of the double pendulum."""
     q, v = sf.random_state(dp(), 60, seed=3)
-    return sf.Log(q, v, v, sf.inverse_dynamics(dp(), q, v, v), 0.01)
+    return sf.identification.Log(q, v, v, sf.inverse_dynamics(dp(), q, v, v), 0.01)
 
 
 @cache
@@ -534,62 +540,64 @@ def _result(name: str) -> Any:
     makers: dict[str, Callable[[], Any]] = {
         "Equations": equations,
         "Diagnosis": lambda: sf.diagnose(dp(), samples=2),
-        "BaseParameters": lambda: sf.base_parameters(dp()),
+        "BaseParameters": lambda: sf.identification.base_parameters(dp()),
         "Code": lambda: sf.export(dp()),
-        "Comparison": lambda: sf.Comparison("r", "mujoco", "3", 1, 0, (), ()),
+        "Comparison": lambda: sf.interop.Comparison("r", "mujoco", "3", 1, 0, (), ()),
         "Converter": _converter,
         "Ground": _ground,
-        "ContactPoint": lambda: sf.ContactPoint("lower"),
-        "ContactCapsule": lambda: sf.ContactCapsule("lower", (0, 0, 0), (0, 0, 1), 0.1),
-        "ContactPair": lambda: sf.ContactPair(
-            sf.ContactPoint("lower", radius=0.1), sf.ContactPoint("upper")
+        "ContactPoint": lambda: sf.contact.ContactPoint("lower"),
+        "ContactCapsule": lambda: sf.contact.ContactCapsule("lower", (0, 0, 0), (0, 0, 1), 0.1),
+        "ContactPair": lambda: sf.contact.ContactPair(
+            sf.contact.ContactPoint("lower", radius=0.1), sf.contact.ContactPoint("upper")
         ),
-        "ContactForces": lambda: sf.contact_forces(
+        "ContactForces": lambda: sf.contact.contact_forces(
             dp(), [0.1, 0.2], [0, 0], [0, 0], contacts=_ground()
         ),
         "RolloutGradient": _gradient,
-        "OptimalControl": lambda: sf.optimal_control(
+        "OptimalControl": lambda: sf.control.optimal_control(
             dp(), np.zeros((2, 2)), None, dt=0.01, steps=2, cost=_cost
         ),
         "InverseKinematics": lambda: sf.inverse_kinematics(dp(), {"tip": np.eye(4)}, starts=1),
         "Trajectory": motion,
         "Log": _log,
-        "Identification": lambda: sf.identify(dp(), _log()),
+        "Identification": lambda: sf.identification.identify(dp(), _log()),
         "Stepper": stepper,
         "McapLog": lambda: sf.McapLog("out.mcap", dp()),
-        "MPPI": lambda: sf.MPPI(stepper(), horizon=3, samples=4, noise=0.1),
-        "CrossEntropy": lambda: sf.CrossEntropy(stepper(), horizon=3, samples=4, noise=0.1),
+        "MPPI": lambda: sf.control.MPPI(stepper(), horizon=3, samples=4, noise=0.1),
+        "CrossEntropy": lambda: sf.control.CrossEntropy(stepper(), horizon=3, samples=4, noise=0.1),
         "Task": task,
         "VectorEnv": _environments,
-        "Linearization": lambda: sf.linearize(dp(), np.zeros((3, 2)), np.zeros(2), np.zeros(2)),
+        "Linearization": lambda: sf.control.linearize(
+            dp(), np.zeros((3, 2)), np.zeros(2), np.zeros(2)
+        ),
         "Model": dp,
         "Joint": lambda: sf.Revolute("z"),
         "PlanarChain": chain,
         "CustomJoint": lambda: sf.CustomJoint(_turning),
         "Event": lambda: sf.Event(_event),
-        "ImpactPoint": lambda: sf.ImpactPoint("lower"),
+        "ImpactPoint": lambda: sf.contact.ImpactPoint("lower"),
         "Motion": _MOTION,
         "Force": _FORCE,
         "Inertia": GOOD["inertia"],
-        "ArticulatedInertia": lambda: sf.ArticulatedInertia.of(GOOD["inertia"]()),
+        "ArticulatedInertia": lambda: sf.spatial.ArticulatedInertia.of(GOOD["inertia"]()),
         "Transform": lambda: sf.Transform.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0)),
         "Vector3": _VECTOR,
-        "Subspace": lambda: sf.Subspace(_MOTION()),
+        "Subspace": lambda: sf.spatial.Subspace(_MOTION()),
         "Operators": _operators,
         "BlockOperator": lambda: _operators().Phi,
         "OperatorSolution": lambda: _operators().equation_19b([0.1, 0.2]),
-        "Grid": lambda: sf.Grid(mass=[1.0, 2.0]),
-        "Sweep": lambda: sf.sweep(_numbers, 5, reduce="mean", engine="serial"),
+        "Grid": lambda: sf.sweeps.Grid(mass=[1.0, 2.0]),
+        "Sweep": lambda: sf.sweeps.sweep(_numbers, 5, reduce="mean", engine="serial"),
     }
     return makers[name]() if name in makers else getattr(sf, name)()
 
 
 def _operators() -> Any:
-    return sf.operators(dp(), [0.1, 0.2], [0.3, 0.4])
+    return sf.operators.influence_operators(dp(), [0.1, 0.2], [0.3, 0.4])
 
 
 def _environments() -> Any:
-    env = sf.VectorEnv(task(), 2)
+    env = sf.learn.VectorEnv(task(), 2)
     env.reset(seed=0)
     return env
 
@@ -602,7 +610,7 @@ def _converter() -> Any:
     """Return the converter to a library with the same coordinates."""
     pieces = tuple(Piece(k, Same(), (k,), (k,)) for k in range(2))
     sites = tuple(Site(k, (0.0, 0.0, 0.0)) for k in range(2))
-    return sf.Converter(dp(), "pinocchio", 2, 2, pieces, sites)
+    return sf.interop.Converter(dp(), "pinocchio", 2, 2, pieces, sites)
 
 
 def _fresh(name: str) -> Any:
@@ -645,10 +653,10 @@ def _of_class(name: str, kind: type) -> Iterator[Target]:
             yield _target(f"{name}.{member}", getattr(kind, member))
         elif inspect.isfunction(found):
             yield _method(name, member, found)
-    if issubclass(kind, tuple) or kind is sf.Subspace:
+    if issubclass(kind, tuple) or kind is sf.spatial.Subspace:
         for act in OPERATORS:
             yield _operator(name, act)
-    if kind in (sf.Motion, sf.Force):
+    if kind in (sf.spatial.Motion, sf.spatial.Force):
         yield _operator(name, operator.eq)
         yield _operator(name, operator.ne)
     if "__call__" in vars(kind):

@@ -198,14 +198,14 @@ BAD: dict[str, Callable[[], Any]] = {
     "tall view": lambda: np.broadcast_to(np.zeros(()), (10**13,)),
     # things of the library in the wrong place
     "Model": lambda: _pendulum(),
-    "Motion": sf.Motion.zero,
-    "Force": sf.Force.zero,
+    "Motion": sf.spatial.Motion.zero,
+    "Force": sf.spatial.Force.zero,
     "Inertia": sf.Inertia.zero,
     "Transform": sf.Transform.identity,
-    "Vector3": lambda: sf.Vector3(0.1, 0.2, 0.3),
+    "Vector3": lambda: sf.spatial.Vector3(0.1, 0.2, 0.3),
     "Joint": lambda: sf.Revolute("z"),
     "Joint class": lambda: sf.Revolute,
-    "Subspace": sf.Subspace,
+    "Subspace": sf.spatial.Subspace,
     "sixfold function": lambda: sf.inverse_dynamics,
     "builder": sf.ModelBuilder,
 }

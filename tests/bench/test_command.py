@@ -362,7 +362,7 @@ def test_a_busy_machine_is_noticed_by_rounds_that_differ():
 
 def test_a_folder_that_cannot_be_written_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(report.os, "access", lambda *_: False)
-    with pytest.raises(sf.NotApplicableError, match="cannot be written"):
+    with pytest.raises(sf.errors.NotApplicableError, match="cannot be written"):
         report.refuse_unwritable("--json", str(tmp_path / "run.json"))
 
 

@@ -18,7 +18,7 @@ def test_a_robot_beside_pinocchio(leg):
     found = constraints.measure("leg", *leg, batch=32, seed=0, rounds=2)
     assert found.difference < 1e-11
     assert (found.nv, found.rows) == (14, 3)
-    assert found.flops == sf.compile(sf.constrained_dynamics, leg[0]).flops
+    assert found.flops == sf.compile(sf.loops.constrained_dynamics, leg[0]).flops
     assert len(found.rounds_ns) == len(found.peer_rounds_ns) == 2
     header, row = tables.constraints_table([found]).splitlines()[-2:]
     assert header.split()[:3] == ["robot", "freedoms,", "rows"]
@@ -43,4 +43,4 @@ def test_frames_are_held_where_they_are(leg):
     model, q = leg
     q = sf.integrate(model, q, np.full(model.nv, 0.1))
     held = constraints.held(model, q, ["sole"], sf.Fixed())
-    np.testing.assert_allclose(sf.constraint_gaps(held, q), 0.0, atol=1e-14)
+    np.testing.assert_allclose(sf.loops.constraint_gaps(held, q), 0.0, atol=1e-14)

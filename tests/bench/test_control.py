@@ -41,7 +41,7 @@ def test_environments_stand_beside_others(few):
 
 def test_without_the_robot_and_gymnasium_nothing_is_left(monkeypatch):
     def missing():
-        raise sf.NotApplicableError("panda", "this machine", "install it")
+        raise sf.errors.NotApplicableError("panda", "this machine", "install it")
 
     monkeypatch.setitem(control.TASKS, "reacher", missing)
     monkeypatch.setattr(control, "installed", lambda _: False)

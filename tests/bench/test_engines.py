@@ -142,7 +142,7 @@ def test_a_pinocchio_robot_with_our_coordinates_is_taken_as_it_is():
 
 @pytest.mark.parametrize("name", ["floating_link", "rolling_ball"])
 def test_other_joints_are_not_compared_and_the_note_says_which(name):
-    with pytest.raises(sf.NotApplicableError, match="joint '"):
+    with pytest.raises(sf.errors.NotApplicableError, match="joint '"):
         build_peer.refuse_others(sf.load(name), "Pinocchio")
 
 
@@ -151,7 +151,7 @@ def test_couplings_are_not_compared():
     builder.add_body("one", joint=sf.Revolute("z"))
     builder.add_body("two", joint=sf.Revolute("z"), parent="one")
     builder.couple("two_joint", ("one_joint", 1.0))
-    with pytest.raises(sf.NotApplicableError, match="couplings"):
+    with pytest.raises(sf.errors.NotApplicableError, match="couplings"):
         build_peer.refuse_others(builder.build(), "MuJoCo")
 
 

@@ -79,7 +79,7 @@ def test_results_are_those_of_the_kernels_to_rounding_and_stay_where_the_arrays_
         (sf.kinetic_energy, (q, v)),
     )[: 2 if where == "jax" else 4]:
         given = [array(x) for x in arrays]
-        found = sf.array_api_function(function, model)(*given)
+        found = sf.interop.array_api_function(function, model)(*given)
         assert type(found) is type(given[0])
         assert found.dtype == given[0].dtype
         if hasattr(found, "device"):
@@ -90,14 +90,18 @@ def test_results_are_those_of_the_kernels_to_rounding_and_stay_where_the_arrays_
 def test_results_constants_and_leading_axes_are_those_of_the_function():
     model, array = robot("floating_link"), library("array_api_strict")
     q, v, a = states(model, 2, 3)
-    function = sf.array_api_function(sf.inverse_dynamics, model)
+    function = sf.interop.array_api_function(sf.inverse_dynamics, model)
     found = function(a=a[0, 0].tolist(), v=v, q=array(q[:, :1]))
     assert close(found, sf.inverse_dynamics(model, q[:, :1], v, a[0, 0]), 1e-13)
-    three = sf.array_api_function(sf.inverse_dynamics_derivatives, model)(q, v, a)
-    for x, y in zip(three, sf.inverse_dynamics_derivatives(model, q, v, a), strict=True):
+    three = sf.interop.array_api_function(sf.derivatives.inverse_dynamics_derivatives, model)(
+        q, v, a
+    )
+    for x, y in zip(
+        three, sf.derivatives.inverse_dynamics_derivatives(model, q, v, a), strict=True
+    ):
         assert close(x, y, 1e-13)
     assert function(q[:0], v[:0], a[:0]).shape == (0, 3, model.nv)
-    fixed = sf.array_api_function(sf.mass_matrix, sf.load("planar_chain:1"))(
+    fixed = sf.interop.array_api_function(sf.mass_matrix, sf.load("planar_chain:1"))(
         array(np.zeros((4, 1)))
     )
     assert fixed.shape == (4, 1, 1)  # a constant, with the leading axes of q
@@ -107,9 +111,24 @@ def test_results_constants_and_leading_axes_are_those_of_the_function():
 def test_every_operation_has_a_reading(where):
     def every(x):
         a, b = x[0], x[1]
-        more = [sf.sign(a), sf.if_positive(a, b, a - b), sf.if_positive(a, 1.0, 2.0)]
-        one = [sf.exp(a), sf.log(abs(a)), sf.tanh(a), sf.sin(a), sf.cos(a), sf.sqrt(a * a)]
-        two = [sf.atan2(a, b), sf.atan2(a, 2.0), abs(a) / b, a * b - 3.5, 0.1 - a * b, -a, 7.0]
+        more = [sf.math.sign(a), sf.math.if_positive(a, b, a - b), sf.math.if_positive(a, 1.0, 2.0)]
+        one = [
+            sf.math.exp(a),
+            sf.math.log(abs(a)),
+            sf.math.tanh(a),
+            sf.math.sin(a),
+            sf.math.cos(a),
+            sf.math.sqrt(a * a),
+        ]
+        two = [
+            sf.math.atan2(a, b),
+            sf.math.atan2(a, 2.0),
+            abs(a) / b,
+            a * b - 3.5,
+            0.1 - a * b,
+            -a,
+            7.0,
+        ]
         return np.array([*one, *two, *more])
 
     array = library(where)
@@ -117,7 +136,7 @@ def test_every_operation_has_a_reading(where):
     x[:4] = [[0.0, 1.0], [-0.0, 1.0], [np.nan, 2.0], [1.0, np.nan]]
     with np.errstate(divide="ignore"):
         expected = sf.compile(every, inputs={"x": 2})(x)
-        found = numbers(sf.array_api_function(every, inputs={"x": 2})(array(x)))
+        found = numbers(sf.interop.array_api_function(every, inputs={"x": 2})(array(x)))
     assert np.array_equal(np.isnan(found), np.isnan(expected))
     finite = np.isfinite(expected)
     assert np.allclose(found[finite], expected[finite], rtol=1e-14, atol=1e-15)
@@ -128,7 +147,7 @@ QUANTITIES = [
     sf.body_poses,
     sf.body_velocities,
     sf.coriolis_matrix,
-    sf.forward_dynamics_derivatives,
+    sf.derivatives.forward_dynamics_derivatives,
     sf.inverse_mass_matrix,
     sf.momentum,
     sf.regressor,
@@ -140,7 +159,7 @@ QUANTITIES = [
 @pytest.mark.parametrize("name", MODELS)
 def test_the_reading_is_an_oracle_for_kernels(name, function):
     model = robot(name)
-    reading = sf.array_api_function(function, model)
+    reading = sf.interop.array_api_function(function, model)
     arrays = [x for x, _ in zip(states(model, 5), reading.names, strict=False)]
     found, expected = reading(*arrays), function(model, *arrays)
     several = isinstance(expected, tuple)
@@ -155,8 +174,8 @@ def test_jax_transforms_see_plain_arithmetic():
     model = robot("floating_link")
     q, v, tau = states(model, 3)
     jit = partial(jax.jit, compiler_options={"xla_disable_hlo_passes": "fusion"})
-    reading = sf.array_api_function(sf.forward_dynamics, model)
-    kernel = sf.jax_function(sf.forward_dynamics, model)
+    reading = sf.interop.array_api_function(sf.forward_dynamics, model)
+    kernel = sf.interop.jax_function(sf.forward_dynamics, model)
     exact = sf.forward_dynamics(model, q, v, tau)
     assert close(jax.jit(reading)(q, jax.numpy.asarray(v), tau), exact, 1e-13)
     assert close(jit(jax.vmap(reading))(q, v, tau), exact, 1e-13)
@@ -165,9 +184,14 @@ def test_jax_transforms_see_plain_arithmetic():
 
     arm = robot("double_pendulum")
     q, v, tau = (x[0] for x in states(arm, 1))
-    both = [make(sf.forward_dynamics, arm) for make in (sf.array_api_function, sf.jax_function)]
+    both = [
+        make(sf.forward_dynamics, arm)
+        for make in (sf.interop.array_api_function, sf.interop.jax_function)
+    ]
     backward = jit(jax.jacrev(both[0], (0, 1, 2)))(q, v, tau)
-    for x, y in zip(backward, sf.forward_dynamics_derivatives(arm, q, v, tau), strict=True):
+    for x, y in zip(
+        backward, sf.derivatives.forward_dynamics_derivatives(arm, q, v, tau), strict=True
+    ):
         assert close(x, y, 1e-12)
     bends = [jit(jax.hessian(lambda x, f=f: (f(x, v, tau) ** 2).sum()))(q) for f in both]
     assert close(bends[0], np.asarray(bends[1]), 1e-10)
@@ -179,7 +203,7 @@ def test_jax_arrays_stay_on_the_device_they_are_on():
         "import jax, numpy as np, sixfold as sf\n"
         "second = jax.devices()[1]\n"
         "q = jax.device_put(np.ones((3, 2), np.float32), second)\n"
-        "f = sf.array_api_function(sf.mass_matrix, sf.load('double_pendulum'))\n"
+        "f = sf.interop.array_api_function(sf.mass_matrix, sf.load('double_pendulum'))\n"
         "assert f(q).devices() == {second}, f(q).devices()\n"
     )
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
@@ -195,7 +219,7 @@ def test_a_jax_function_holds_no_kernel_where_it_is_compiled_for_an_accelerator(
     monkeypatch.setattr("sixfold.interop.jax_bridge._has_accelerator", lambda: True)
     model = robot("floating_link")
     arrays = states(model, 4)
-    bridge = sf.jax_function(sf.forward_dynamics, model)
+    bridge = sf.interop.jax_function(sf.forward_dynamics, model)
 
     def slope(q, v, tau):
         return jax.grad(lambda x: (bridge(x, v, tau) ** 2).sum())(q)
@@ -207,7 +231,9 @@ def test_a_jax_function_holds_no_kernel_where_it_is_compiled_for_an_accelerator(
         assert "sixfold_" in here and "stablehlo.sine" not in here
     assert np.array_equal(jax.jit(bridge)(*arrays), sf.forward_dynamics(model, *arrays))
     reading = jax.grad(
-        lambda x: (sf.array_api_function(sf.forward_dynamics, model)(x, *arrays[1:]) ** 2).sum()
+        lambda x: (
+            sf.interop.array_api_function(sf.forward_dynamics, model)(x, *arrays[1:]) ** 2
+        ).sum()
     )
     assert close(jax.jit(slope)(*arrays), np.asarray(reading(jax.numpy.asarray(arrays[0]))), 1e-12)
 
@@ -216,54 +242,58 @@ def test_a_jax_function_holds_no_kernel_where_it_is_compiled_for_an_accelerator(
 def test_torch_tensors_keep_their_gradients_and_their_device():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     model = robot("floating_link")
-    reading = sf.array_api_function(sf.forward_dynamics, model)
+    reading = sf.interop.array_api_function(sf.forward_dynamics, model)
     tensors = [torch.tensor(x, requires_grad=True) for x in states(model, 2)]
     assert torch.autograd.gradcheck(reading, tensors)
     q, v, tau = (x.detach() for x in tensors)
     slopes = torch.func.vmap(torch.func.jacfwd(reading))(q, v, tau)
-    kernel = sf.torch_function(sf.forward_dynamics, model)
+    kernel = sf.interop.torch_function(sf.forward_dynamics, model)
     assert close(slopes, torch.func.vmap(torch.func.jacrev(kernel))(q, v, tau).numpy(), 1e-12)
     # a device without memory: nothing can have been copied from it
     there = [torch.zeros(5, n, device="meta") for n in (model.nq, model.nv, model.nv)]
     found = reading(*there)
     assert (found.device.type, found.shape) == ("meta", (5, model.nv))
-    with pytest.raises(sf.NumberError, match=r"device 'meta'(.|\n)*array_api_function"):
+    with pytest.raises(sf.errors.NumberError, match=r"device 'meta'(.|\n)*array_api_function"):
         sf.forward_dynamics(model, *there)
-    with pytest.raises(sf.NumberError, match=r"'v'(.|\n)*on cpu"):
+    with pytest.raises(sf.errors.NumberError, match=r"'v'(.|\n)*on cpu"):
         reading(there[0], torch.zeros(5, model.nv), there[2])
 
 
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda f, q: f(q), sf.ArgumentError, "q, v, a"),
-        (lambda f, q: f(q, np.zeros(3), q), sf.ShapeError, "'v'"),
-        (lambda f, q: f(q, np.zeros((3, 2)), np.zeros((4, 2))), sf.ShapeError, "broadcast"),
-        (lambda f, q: f(q, object(), q), sf.NumberError, "__array_namespace__"),
-        (lambda f, q: f(q, q, np.zeros(2, complex)), sf.NumberError, "'a'"),
-        (lambda f, q: f(*[q.astype(np.longdouble)] * 3), sf.NumberError, "float64 or float32"),
+        (lambda f, q: f(q), sf.errors.ArgumentError, "q, v, a"),
+        (lambda f, q: f(q, np.zeros(3), q), sf.errors.ShapeError, "'v'"),
+        (lambda f, q: f(q, np.zeros((3, 2)), np.zeros((4, 2))), sf.errors.ShapeError, "broadcast"),
+        (lambda f, q: f(q, object(), q), sf.errors.NumberError, "__array_namespace__"),
+        (lambda f, q: f(q, q, np.zeros(2, complex)), sf.errors.NumberError, "'a'"),
+        (
+            lambda f, q: f(*[q.astype(np.longdouble)] * 3),
+            sf.errors.NumberError,
+            "float64 or float32",
+        ),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(call, error, words):
-    function = sf.array_api_function(sf.inverse_dynamics, robot("double_pendulum"))
+    function = sf.interop.array_api_function(sf.inverse_dynamics, robot("double_pendulum"))
     with pytest.raises(error, match=words):
         call(function, np.zeros(2))
 
 
 def test_arrays_of_two_libraries_or_precisions_are_refused():
     strict, torch = library("array_api_strict"), library("torch")
-    function = sf.array_api_function(sf.inverse_dynamics, robot("double_pendulum"))
+    function = sf.interop.array_api_function(sf.inverse_dynamics, robot("double_pendulum"))
     q = np.zeros(2)
-    with pytest.raises(sf.NumberError, match="one library"):
+    with pytest.raises(sf.errors.NumberError, match="one library"):
         function(strict(q), torch(q), q)
-    with pytest.raises(sf.NumberError, match=r"'v'(.|\n)*float64 on"):
+    with pytest.raises(sf.errors.NumberError, match=r"'v'(.|\n)*float64 on"):
         function(torch(q).float(), torch(q), q)
-    with pytest.raises(sf.NumberError, match="float16"):
+    with pytest.raises(sf.errors.NumberError, match="float16"):
         function(torch(q).half(), q, q)
 
 
 def test_functions_pickle_as_what_they_were_made_of_and_tell_their_arguments():
-    function = sf.array_api_function(sf.inverse_dynamics, robot("double_pendulum"))
+    function = sf.interop.array_api_function(sf.inverse_dynamics, robot("double_pendulum"))
     q = np.array([0.1, 0.2])
     assert np.array_equal(pickle.loads(pickle.dumps(function))(q, q, q), function(q, q, q))
     assert repr(function) == "<array function inverse_dynamics(q, v, a)>"

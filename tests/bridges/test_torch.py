@@ -31,7 +31,7 @@ def test_a_function_has_the_bits_of_the_call_on_numpy_arrays(name, dtype):
         (sf.mass_matrix, (q,)),
         (sf.kinetic_energy, (q, v)),
     ):
-        result = sf.torch_function(function, model)(*map(torch.from_numpy, arrays))
+        result = sf.interop.torch_function(function, model)(*map(torch.from_numpy, arrays))
         assert result.dtype == getattr(torch, dtype)
         assert np.array_equal(result.numpy(), function(model, *arrays))
 
@@ -40,7 +40,7 @@ def test_results_and_leading_axes_are_those_of_the_function():
     model = robot("floating_link")
     q, v, a = states(model, 2, 3)
     Q, V, A = map(torch.from_numpy, (q, v, a))
-    function = sf.torch_function(sf.inverse_dynamics, model)
+    function = sf.interop.torch_function(sf.inverse_dynamics, model)
     expected = sf.inverse_dynamics(model, q, v, a)
     assert np.array_equal(function(a=A, v=V, q=Q).numpy(), expected)
     shared = sf.inverse_dynamics(model, q[0, 0], v[:, :1], a)
@@ -49,15 +49,17 @@ def test_results_and_leading_axes_are_those_of_the_function():
     assert np.array_equal(function(q, V, a.tolist()).numpy(), expected)
     assert function(Q[:0], V[:0], A[:0]).shape == (0, 3, model.nv)
     assert np.array_equal(function(Q.mT.contiguous().mT, V, A).numpy(), expected)
-    three = sf.torch_function(sf.inverse_dynamics_derivatives, model)(Q, V, A)
-    for x, y in zip(three, sf.inverse_dynamics_derivatives(model, q, v, a), strict=True):
+    three = sf.interop.torch_function(sf.derivatives.inverse_dynamics_derivatives, model)(Q, V, A)
+    for x, y in zip(
+        three, sf.derivatives.inverse_dynamics_derivatives(model, q, v, a), strict=True
+    ):
         assert np.array_equal(x.numpy(), y)
 
 
 def test_long_trees_and_large_batches_run_their_kernel_on_threads():
     model = sf.load("planar_chain:60")
     q, v, a = states(model, 3000)
-    function = sf.torch_function(sf.inverse_dynamics, model)
+    function = sf.interop.torch_function(sf.inverse_dynamics, model)
     found = function(*map(torch.from_numpy, (q, v, a)))
     assert np.array_equal(found.numpy(), sf.inverse_dynamics(model, q, v, a))
 
@@ -67,7 +69,7 @@ def test_long_trees_and_large_batches_run_their_kernel_on_threads():
 def test_gradcheck_confirms_both_modes_and_their_batches(name, function):
     model = robot(name)
     assert torch.autograd.gradcheck(
-        sf.torch_function(function, model),
+        sf.interop.torch_function(function, model),
         tensors(model, 2, grad=True),
         check_forward_ad=True,
         check_batched_grad=True,
@@ -77,7 +79,7 @@ def test_gradcheck_confirms_both_modes_and_their_batches(name, function):
 
 def test_gradgradcheck_confirms_second_derivatives():
     model = robot("double_pendulum")
-    function = sf.torch_function(sf.forward_dynamics, model)
+    function = sf.interop.torch_function(sf.forward_dynamics, model)
     assert torch.autograd.gradgradcheck(function, tensors(model, 2, grad=True))
 
 
@@ -90,16 +92,16 @@ def test_gradcheck_confirms_functions_of_several_results_and_forces_on_bodies():
 
     q, v, tau = tensors(model, 2, grad=True)
     gain = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
-    function = sf.torch_function(both, model, inputs={"gain": 1})
+    function = sf.interop.torch_function(both, model, inputs={"gain": 1})
     assert torch.autograd.gradcheck(function, (q, v, gain))
-    pushed = sf.torch_function(sf.forward_dynamics, model, inputs={"f_ext": (model.nb, 6)})
+    pushed = sf.interop.torch_function(sf.forward_dynamics, model, inputs={"f_ext": (model.nb, 6)})
     force = torch.randn(model.nb, 6, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(pushed, (q, v, tau, force))
 
 
 def test_torch_func_transforms_go_through():
     model = robot("floating_link")
-    function = sf.torch_function(sf.forward_dynamics, model)
+    function = sf.interop.torch_function(sf.forward_dynamics, model)
     q, v, tau = tensors(model, 3)
     reverse = torch.func.vmap(torch.func.jacrev(function, (0, 1, 2)))(q, v, tau)
     forward = torch.func.vmap(torch.func.jacfwd(function, (0, 1, 2)))(q, v, tau)
@@ -116,7 +118,7 @@ def test_torch_func_transforms_go_through():
 
 def test_a_second_derivative_by_torch_func_is_that_of_autograd():
     model = robot("double_pendulum")
-    function = sf.torch_function(sf.inverse_dynamics, model)
+    function = sf.interop.torch_function(sf.inverse_dynamics, model)
     q, v, a = (x[0] for x in tensors(model, 1))
     found = torch.func.hessian(lambda x: function(x, v, a).sum())(q)
     expected = torch.autograd.functional.hessian(lambda x: function(x, v, a).sum(), q)
@@ -125,7 +127,7 @@ def test_a_second_derivative_by_torch_func_is_that_of_autograd():
 
 def test_torch_compile_takes_it_whole():
     model = robot("double_pendulum")
-    function = sf.torch_function(sf.inverse_dynamics, model)
+    function = sf.interop.torch_function(sf.inverse_dynamics, model)
 
     def loss(q, v, a):
         return (function(q, v, a) ** 2).sum()
@@ -145,7 +147,7 @@ def test_the_gradient_through_steps_is_that_of_the_rollout():
     model = robot("double_pendulum")
     q0, v0, _ = (x[0] for x in states(model, 1))
     tau0 = np.random.default_rng(2).standard_normal((100, model.nv))
-    acceleration, dt = sf.torch_function(sf.forward_dynamics, model), 1e-2
+    acceleration, dt = sf.interop.torch_function(sf.forward_dynamics, model), 1e-2
     start = [torch.tensor(x, requires_grad=True) for x in (q0, v0, tau0)]
     q, v, tau = start
     paid = torch.zeros((), dtype=torch.float64)
@@ -171,17 +173,25 @@ def test_the_gradient_through_steps_is_that_of_the_rollout():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda f, q: f(q), sf.ArgumentError, "q, v, a"),
-        (lambda f, q: f(q, q, q, q), sf.ArgumentError, "q, v, a"),
-        (lambda f, q: f(q, torch.zeros(3), q), sf.ShapeError, "'v'"),
-        (lambda f, q: f(torch.zeros(3, 2), torch.zeros(4, 2), q), sf.ShapeError, "broadcast"),
-        (lambda f, q: f(*[torch.zeros(2, dtype=torch.float16)] * 3), sf.NumberError, "float32"),
-        (lambda f, q: f(q + 1j, q, q), sf.NumberError, "complex"),
-        (lambda f, q: f(torch.zeros(2, device="meta"), q, q), sf.NumberError, "on the CPU"),
+        (lambda f, q: f(q), sf.errors.ArgumentError, "q, v, a"),
+        (lambda f, q: f(q, q, q, q), sf.errors.ArgumentError, "q, v, a"),
+        (lambda f, q: f(q, torch.zeros(3), q), sf.errors.ShapeError, "'v'"),
+        (
+            lambda f, q: f(torch.zeros(3, 2), torch.zeros(4, 2), q),
+            sf.errors.ShapeError,
+            "broadcast",
+        ),
+        (
+            lambda f, q: f(*[torch.zeros(2, dtype=torch.float16)] * 3),
+            sf.errors.NumberError,
+            "float32",
+        ),
+        (lambda f, q: f(q + 1j, q, q), sf.errors.NumberError, "complex"),
+        (lambda f, q: f(torch.zeros(2, device="meta"), q, q), sf.errors.NumberError, "on the CPU"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(call, error, words):
-    function = sf.torch_function(sf.inverse_dynamics, robot("double_pendulum"))
+    function = sf.interop.torch_function(sf.inverse_dynamics, robot("double_pendulum"))
     with pytest.raises(error, match=words):
         call(function, torch.zeros(2))
 
@@ -189,11 +199,11 @@ def test_arguments_that_do_not_fit_are_named(call, error, words):
 def test_a_public_function_that_meets_more_than_numbers_names_the_bridge():
     model = robot("double_pendulum")
     q = torch.zeros(2, dtype=torch.float64)
-    with pytest.raises(sf.NumberError, match="torch_function"):
+    with pytest.raises(sf.errors.NumberError, match="torch_function"):
         sf.mass_matrix(model, q.requires_grad_())
-    with pytest.raises(sf.NumberError, match="torch_function"):
+    with pytest.raises(sf.errors.NumberError, match="torch_function"):
         torch.func.vmap(lambda x: torch.as_tensor(sf.mass_matrix(model, x)))(torch.zeros(3, 2))
-    with pytest.raises(sf.NumberError, match="torch_function"):
+    with pytest.raises(sf.errors.NumberError, match="torch_function"):
         torch.func.jvp(
             lambda x: torch.as_tensor(sf.mass_matrix(model, x)), (torch.zeros(2),), (torch.ones(2),)
         )
@@ -203,7 +213,7 @@ def test_a_public_function_that_meets_more_than_numbers_names_the_bridge():
 def test_functions_pickle_as_what_they_were_made_of():
     model = robot("double_pendulum")
     arrays = tensors(model, 3)
-    function = sf.torch_function(sf.inverse_dynamics, model)
+    function = sf.interop.torch_function(sf.inverse_dynamics, model)
     again = pickle.loads(pickle.dumps(function))
     assert torch.equal(again(*arrays), function(*arrays))
     assert repr(function) == "<torch function inverse_dynamics(q, v, a)>"

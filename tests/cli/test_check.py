@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from sixfold.cli import main
 from sixfold.checks.verify.report import Finding, Report
+from sixfold.cli import main
 from tests.cli.streams import apart
 
 ROBOT = """<robot name="arm">

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
+from sixfold.checks.verify.report import Finding, Report
 from sixfold.cli import main
 from sixfold.formats.bundled import SAMPLES
-from sixfold.checks.verify.report import Finding, Report
 from tests.cli.streams import apart
 
 

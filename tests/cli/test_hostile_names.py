@@ -207,7 +207,7 @@ def test_a_robot_that_is_not_there_is_named_escaped(command):
 
 
 def refused(call):
-    with pytest.raises(sf.SixfoldError) as caught:
+    with pytest.raises(sf.errors.SixfoldError) as caught:
         call()
     error = caught.value
     assert "FORGED" in clean(str(error)), str(error)
@@ -234,7 +234,7 @@ def test_errors_about_names_are_escaped(model, tmp_path):
         lambda: sf.save(model, tmp_path / f"{EVIL[:15]}.xyz"),
         lambda: sf.load(evil("robot").replace("/", "")),
         lambda: sf.load(evil("robot") + ".urdf"),
-        lambda: sf.compare_with(evil("x"), model),
+        lambda: sf.interop.compare_with(evil("x"), model),
         lambda: sf.Trajectory.load(tmp_path / f"{EVIL[:15]}.npz"),
     )
     for call in calls:
@@ -254,12 +254,12 @@ def test_warnings_are_escaped(tmp_path):
     made.add_body(evil("b"), parent=evil("a"), joint=sf.Revolute("y"), inertia=point)
     model = made.build()
     q = np.array([[0.0, 0.0], [0.0, np.pi / 2]])
-    with pytest.warns(sf.SingularPivotWarning) as caught:
+    with pytest.warns(sf.errors.SingularPivotWarning) as caught:
         sf.forward_dynamics(model, q, np.zeros(2), np.zeros(2))
     assert "\\nFORGED" in clean(str(caught[0].message))
     falling = sf.ModelBuilder(evil("model"))
     falling.add_body(evil("a"), joint=sf.Prismatic("z"), inertia=sf.Inertia.from_mass(1.0))
-    with pytest.warns(sf.NonFiniteStateWarning) as caught:
+    with pytest.warns(sf.errors.NonFiniteStateWarning) as caught:
         sf.rollout(falling.build(), [0.0], [0.0], tau=[1e308], dt=1e3, steps=3)
     assert "\\nFORGED" in clean(str(caught[0].message))
 
@@ -300,7 +300,7 @@ def test_a_file_with_such_names_is_refused_and_remarked_escaped(tmp_path):
         clean(str(warning.message))
     for text in (*made.origin.notes, *made.origin.blemishes, str(sf.diagnose(made))):
         clean(text)
-    with pytest.raises(sf.RobotFileError) as missing:
+    with pytest.raises(sf.errors.RobotFileError) as missing:
         mesh_path(made, made.geometries[0].shape)
     assert "FORGED" in clean(str(missing.value))
 

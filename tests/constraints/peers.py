@@ -34,7 +34,7 @@ class ByPinocchio:
 
         tree = model.without(constraints=True)
         self.pin, self.robot = pin, to_pinocchio(tree)
-        self.way = sf.convert(tree, self.robot)
+        self.way = sf.interop.convert(tree, self.robot)
         self.models = pin.StdVec_RigidConstraintModel()
         for loop in model.constraints:
             weld = loop.rows == 6
@@ -101,7 +101,7 @@ class ByMujoco:
                     solref=[-STIFFNESS, -DAMPING],
                 )
         self.mujoco, self.robot = mujoco, spec.compile()
-        self.way = sf.convert(tree, self.robot)
+        self.way = sf.interop.convert(tree, self.robot)
         self.data = mujoco.MjData(self.robot)
 
     def __call__(self, q, v, tau, softness):

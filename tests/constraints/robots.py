@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import sixfold as sf
-from sixfold.model.constraint import Loop
+from sixfold.model import Loop
 
 
 def held(model, q, frames, joint):
@@ -58,6 +58,6 @@ def states(model, q, count, seed=0, spread=0.15):
     """Return closed configurations near one, velocities that keep them closed, and joint forces."""
     rng = np.random.default_rng(seed)
     near = sf.integrate(model, q, rng.normal(size=(count, model.nv)) * spread)
-    closed = sf.assemble(model, near)
-    closed, v = sf.project(model, closed, rng.normal(size=(count, model.nv)))
+    closed = sf.loops.assemble(model, near)
+    closed, v = sf.loops.project(model, closed, rng.normal(size=(count, model.nv)))
     return closed, v, rng.normal(size=(count, model.nv)) * 5.0

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 import sixfold as sf
-from sixfold.quantities import readings
 from sixfold.model import Free, Model
+from sixfold.quantities import readings
 from sixfold.scalar import plain
 
 GEARS = ("floating gears",)
@@ -45,7 +45,7 @@ def pair(joint, seed=0, at=None):
     XJ = state.XJ
     Xa = Free().calc(q[:7], v[:6]).XJ
     q[7:] = numbers(Free().nearest(XB.inverse() @ (XJ @ (XA @ Xa))))
-    vb = XB.inverse() @ (XJ @ (XA @ sf.Motion.of(v[:6])) + state.vJ)
+    vb = XB.inverse() @ (XJ @ (XA @ sf.spatial.Motion.of(v[:6])) + state.vJ)
     v[6:] = numbers((*vb.ang, *vb.lin))
     return model, q, v
 
@@ -165,8 +165,8 @@ def closed(model, seed=0):
     """Return a state that satisfies the constraints, by Newton's method in NumPy."""
     q, v = sf.random_state(model, seed=seed)
     for _ in range(60):
-        gaps = sf.constraint_gaps(model, q, backend="numpy")
-        J = sf.constraint_jacobian(model, q, backend="numpy")
+        gaps = sf.loops.constraint_gaps(model, q, backend="numpy")
+        J = sf.loops.constraint_jacobian(model, q, backend="numpy")
         if np.abs(gaps).max() < 1e-14:
             break
         step = -np.linalg.pinv(J) @ gaps
@@ -184,7 +184,7 @@ def joint_part(model, q, forces):
     """Return J^T f of the gears alone: they work on joints, not on bodies."""
     kinds = [each.kind for each in model.constraints for _ in range(each.rows)]
     only = np.where(np.array(kinds) == "gear", forces, 0.0)
-    return sf.constraint_jacobian(model, q, backend="numpy").T @ only
+    return sf.loops.constraint_jacobian(model, q, backend="numpy").T @ only
 
 
 def at_precision(name, model, *arrays):

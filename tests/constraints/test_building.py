@@ -43,7 +43,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_constraints_that_make_no_sense_are_refused_with_the_way_out(name):
-    with pytest.raises(sf.SixfoldError) as caught:
+    with pytest.raises(sf.errors.SixfoldError) as caught:
         BAD[name](started())
     assert "fix: " in str(caught.value) or "did you mean" in str(caught.value)
 
@@ -52,7 +52,7 @@ def test_frames_carry_constraints_as_their_bodies_do():
     q = np.array([0.3, 0.4])
     by_frame = started().close("world", "tip", sf.Spherical(), (1.5, 0.5, 0)).build()
     by_body = started().close("world", "b", sf.Spherical(), (1.5, 0.5, 0), (1, 0, 0)).build()
-    for function in (sf.constraint_gaps, sf.constraint_jacobian):
+    for function in (sf.loops.constraint_gaps, sf.loops.constraint_jacobian):
         one, two = (function(model, q, backend="numpy") for model in (by_frame, by_body))
         np.testing.assert_allclose(one, two, rtol=0, atol=1e-15)
 
@@ -77,8 +77,8 @@ def test_locking_a_joint_keeps_the_loop_where_it_was():
     q = np.array([0.3, 0.7, 1.1])
     held = sf.lock_joints(full, {"coupler_joint": 0.7})
     assert held.nv == 2 and held.nc == 5
-    got = sf.constraint_gaps(held, q[[0, 2]], backend="numpy")
-    want = sf.constraint_gaps(full, q, backend="numpy")
+    got = sf.loops.constraint_gaps(held, q[[0, 2]], backend="numpy")
+    want = sf.loops.constraint_gaps(full, q, backend="numpy")
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-15)
 
 
@@ -88,9 +88,9 @@ def test_locking_a_leader_moves_the_gears_offset():
         "c_joint", ("a_joint", (2.0, 0.5)), ("b_joint", 3.0), offset=0.1
     ).build()
     held = sf.lock_joints(full, {"a_joint": 0.4})
-    got = sf.constraint_gaps(held, [0.2, 0.7], backend="numpy")
+    got = sf.loops.constraint_gaps(held, [0.2, 0.7], backend="numpy")
     assert got == pytest.approx([0.7 - 0.1 - 2.0 * 0.4 - 0.5 * 0.16 - 3.0 * 0.2], abs=1e-15)
-    with pytest.raises(sf.ModelError, match="gears a joint that would be locked"):
+    with pytest.raises(sf.errors.ModelError, match="gears a joint that would be locked"):
         sf.lock_joints(full, {"c_joint": 0.0})
 
 
@@ -98,13 +98,13 @@ def test_locking_a_leader_moves_the_gears_offset():
     "call",
     [
         lambda m, q, z: sf.forward_dynamics(m, q, z, z, method="aba"),
-        lambda m, q, z: sf.forward_dynamics_second_derivatives(m, q, z, z, z),
-        lambda m, q, z: sf.linearize(m, q, z, z, dt=0.01),
+        lambda m, q, z: sf.derivatives.forward_dynamics_second_derivatives(m, q, z, z, z),
+        lambda m, q, z: sf.control.linearize(m, q, z, z, dt=0.01),
         lambda m, q, z: sf.save(m, "loop.urdf"),
     ],
 )
 def test_what_knows_of_trees_only_says_so(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = four_bar(1.0, 0.5, 1.2, 0.9, (0.5, 1.2, 0.9))
-    with pytest.raises(sf.NotApplicableError, match="four-bar"):
+    with pytest.raises(sf.errors.NotApplicableError, match="four-bar"):
         call(model, np.array([0.3, 0.7, 1.1]), np.zeros(3))

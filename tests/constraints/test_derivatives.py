@@ -32,7 +32,7 @@ def differences(model, q, v, tau, *forces, **options):
 
 def agree(model, q, v, tau, *forces, tolerance=1e-7, **options):
     """Check the three matrices."""
-    found = sf.forward_dynamics_derivatives(model, q, v, tau, *forces, **options)
+    found = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau, *forces, **options)
     expected = differences(model, q, v, tau, *forces, **options)
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * max(1.0, np.abs(y).max()))
@@ -58,13 +58,13 @@ def test_machine_code_agrees_with_the_derivative_of_the_whole_program(name):
     q, v = (np.array(x) for x in zip(*[closed(model, seed) for seed in range(6)], strict=True))
     q, v = q.reshape(3, 2, -1), v.reshape(3, 2, -1)
     tau = np.random.default_rng(3).normal(size=v.shape)
-    found = sf.forward_dynamics_derivatives(model, q, v, tau)
+    found = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau)
     for x, by in zip(found, ("tangent", "v", "tau"), strict=True):
         assert x.shape == (3, 2, model.nv, model.nv)
         kernel = sf.compile(sf.forward_dynamics, model, derivative=by)
         expected = kernel(q, v, tau)
         np.testing.assert_allclose(x, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
-    slow = sf.forward_dynamics_derivatives(model, q, v, tau, **BY_NUMPY)
+    slow = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau, **BY_NUMPY)
     for x, y in zip(found, slow, strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-10 * np.abs(y).max())
 
@@ -91,8 +91,8 @@ def test_no_joint_force_opens_a_loop():
     model, neutral = ROBOTS["delta"]()
     q, v, tau = states(model, neutral, 1, seed=6)
     q, v, tau = q[0], v[0], tau[0]
-    J = sf.constraint_jacobian(model, q)
-    _, _, by_tau = sf.forward_dynamics_derivatives(model, q, v, tau)
+    J = sf.loops.constraint_jacobian(model, q)
+    _, _, by_tau = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau)
     np.testing.assert_allclose(J @ by_tau, 0, atol=1e-9 * np.abs(by_tau).max())
     np.testing.assert_allclose(by_tau, by_tau.T, atol=1e-9 * np.abs(by_tau).max())
 
@@ -102,10 +102,10 @@ def test_a_parallelogram_swings_as_its_linearisation_says():
     l, masses = 0.7, (0.5, 1.2, 0.5)
     model = four_bar(1.0, l, 1.0, l, masses)
     hanging = np.array([-math.pi / 2, math.pi / 2, -math.pi / 2])
-    q = sf.assemble(model, hanging)
+    q = sf.loops.assemble(model, hanging)
     rest = np.zeros(3)
-    near = sf.linearize(model, q, rest, rest)
-    J = sf.constraint_jacobian(model, q)
+    near = sf.control.linearize(model, q, rest, rest)
+    J = sf.loops.constraint_jacobian(model, q)
     N = np.linalg.svd(J)[2][np.linalg.matrix_rank(J, 1e-9) :].T
     assert N.shape == (3, 1)
     # cranks m l^2 / 3 each, the coupler m l^2; weights m g l / 2 each, and m g l
@@ -116,5 +116,5 @@ def test_a_parallelogram_swings_as_its_linearisation_says():
     # directions that keep the loop closed stay among themselves
     np.testing.assert_allclose(J @ near.A[3:, :3] @ N, 0, atol=1e-9)
     words = r"(?s)linearize: option 'dt'.*rollout_gradient"
-    with pytest.raises(sf.NotApplicableError, match=words):
-        sf.linearize(model, q, rest, rest, dt=0.01)
+    with pytest.raises(sf.errors.NotApplicableError, match=words):
+        sf.control.linearize(model, q, rest, rest, dt=0.01)

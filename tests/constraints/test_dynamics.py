@@ -27,8 +27,8 @@ def kkt(model, q, v, tau):
     tree = tree_of(model)
     M = sf.mass_matrix(tree, q, **BY_NUMPY)
     C = sf.bias_force(tree, q, v, **BY_NUMPY)
-    J = sf.constraint_jacobian(model, q, **BY_NUMPY)
-    gamma = sf.constraint_bias(model, q, v, **BY_NUMPY)
+    J = sf.loops.constraint_jacobian(model, q, **BY_NUMPY)
+    gamma = sf.loops.constraint_bias(model, q, v, **BY_NUMPY)
     n, m = model.nv, model.nc
     A = np.block([[M, -J.T], [J, np.zeros((m, m))]])
     x = np.linalg.lstsq(A, np.concatenate([tau - C, -gamma]), rcond=1e-12)[0]
@@ -38,10 +38,10 @@ def kkt(model, q, v, tau):
 def laws_hold(model, q, v, *, geared=False):
     """Check a state against the equations of motion, a dense solve and the operators."""
     tau = np.random.default_rng(4).normal(size=model.nv)
-    a, f = sf.constrained_dynamics(model, q, v, tau, **BY_NUMPY)
+    a, f = sf.loops.constrained_dynamics(model, q, v, tau, **BY_NUMPY)
     tree = tree_of(model)
-    J = sf.constraint_jacobian(model, q, **BY_NUMPY)
-    gamma = sf.constraint_bias(model, q, v, **BY_NUMPY)
+    J = sf.loops.constraint_jacobian(model, q, **BY_NUMPY)
+    gamma = sf.loops.constraint_bias(model, q, v, **BY_NUMPY)
     M, C = sf.mass_matrix(tree, q, **BY_NUMPY), sf.bias_force(tree, q, v, **BY_NUMPY)
     scale = max(1.0, np.abs(C).max(), np.abs(a).max(), np.abs(gamma).max())
     near = {"rtol": 0, "atol": 2e-12 * scale}
@@ -54,7 +54,7 @@ def laws_hold(model, q, v, *, geared=False):
     np.testing.assert_allclose(a, dense, rtol=0, atol=1e-10 * scale)
     np.testing.assert_allclose(J.T @ f, push, rtol=0, atol=1e-10 * scale)
     # what constraints do to bodies, as external forces on the tree
-    wrenches = sf.constraint_wrenches(model, q, f, **BY_NUMPY)
+    wrenches = sf.loops.constraint_wrenches(model, q, f, **BY_NUMPY)
     on_joints = joint_part(model, q, f) if geared else 0.0
     needed = sf.inverse_dynamics(tree, q, v, a, wrenches, **BY_NUMPY)
     np.testing.assert_allclose(needed, tau + on_joints, **near)
@@ -100,7 +100,7 @@ def test_a_gear_moves_as_a_coupling_does():
     T = np.array([[1, 0], [-0.5, 2.0], [0, 1]])
     q, v = T @ q2 + [0, 0.1, 0], T @ v2
     tau = rng.normal(size=3)
-    a, _ = sf.constrained_dynamics(free, q, v, tau, **BY_NUMPY)
+    a, _ = sf.loops.constrained_dynamics(free, q, v, tau, **BY_NUMPY)
     by = sf.forward_dynamics(held, q2, v2, T.T @ tau, **BY_NUMPY)
     np.testing.assert_allclose(a, T @ by, rtol=0, atol=1e-12 * np.abs(a).max())
 
@@ -184,8 +184,8 @@ def test_every_number_of_lanes_gives_the_same_bits(case, monkeypatch):
     for lanes in (1, 2, 4, 8):
         monkeypatch.setenv("SIXFOLD_LANES", str(lanes))
         KERNELS.clear()
-        assert sf.compile(sf.constrained_dynamics, model).lanes == lanes
-        found.append(np.concatenate(sf.constrained_dynamics(model, *listed), axis=-1))
+        assert sf.compile(sf.loops.constrained_dynamics, model).lanes == lanes
+        found.append(np.concatenate(sf.loops.constrained_dynamics(model, *listed), axis=-1))
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
 
@@ -193,16 +193,16 @@ def test_every_number_of_lanes_gives_the_same_bits(case, monkeypatch):
 def test_projection_is_the_nearest_state_and_rests_where_nothing_gapes(case):
     model, given = case
     q, v = given["q"], given["v"]
-    same = sf.project(model, q, v)
+    same = sf.loops.project(model, q, v)
     np.testing.assert_allclose(same[0], q, rtol=0, atol=1e-13 * np.abs(q).max())
     np.testing.assert_allclose(same[1], v, rtol=0, atol=1e-12 * np.abs(v).max())
     rng = np.random.default_rng(6)
     away = sf.integrate(model, q, 1e-3 * rng.normal(size=v.shape))
     fast = v + 0.1 * rng.normal(size=v.shape)
-    back, slow = sf.project(model, away, fast)
-    assert np.abs(sf.constraint_gaps(model, away)).max() > 1e-4
-    assert np.abs(sf.constraint_gaps(model, back)).max() < 1e-9
-    J = sf.constraint_jacobian(model, back)
+    back, slow = sf.loops.project(model, away, fast)
+    assert np.abs(sf.loops.constraint_gaps(model, away)).max() > 1e-4
+    assert np.abs(sf.loops.constraint_gaps(model, back)).max() < 1e-9
+    J = sf.loops.constraint_jacobian(model, back)
     assert np.abs(J @ slow[..., None]).max() < 1e-12 * np.abs(J).max() * 10
     # by the metric of the mass matrix: M (v' - v) is a combination of the rows
     M = sf.mass_matrix(tree_of(model), back)

@@ -24,8 +24,8 @@ def robot(request):
 def test_the_states_keep_the_loops_closed(robot):
     model, start = robot
     q, v, _ = states(model, start, STATES)
-    J = sf.constraint_jacobian(model, q)
-    assert np.abs(sf.constraint_gaps(model, q)).max() < 1e-12
+    J = sf.loops.constraint_jacobian(model, q)
+    assert np.abs(sf.loops.constraint_gaps(model, q)).max() < 1e-12
     assert np.abs(J @ v[..., None]).max() < 1e-12
     assert np.abs(v).max() > 1.0
 
@@ -34,7 +34,7 @@ def test_accelerations_and_forces_are_those_of_pinocchio(robot):
     pytest.importorskip("pinocchio")
     model, start = robot
     q, v, tau = states(model, start, STATES)
-    a, forces = sf.constrained_dynamics(model, q, v, tau)
+    a, forces = sf.loops.constrained_dynamics(model, q, v, tau)
     theirs = ByPinocchio(model)
     same_rows = all(loop.rows in (3, 6) for loop in model.constraints)
     for k in range(STATES):
@@ -49,7 +49,7 @@ def test_a_welded_foot_has_pinocchios_forces_and_moments():
     pytest.importorskip("pinocchio")
     model, start = standing_leg()
     q, v, tau = states(model, start, STATES)
-    a, forces = sf.constrained_dynamics(model, q, v, tau)
+    a, forces = sf.loops.constrained_dynamics(model, q, v, tau)
     theirs = ByPinocchio(model)
     for k in range(STATES):
         there, pushes = theirs(q[k], v[k], tau[k])

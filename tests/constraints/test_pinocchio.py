@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.interop import to_pinocchio
+from sixfold.interop.pinocchio import to_pinocchio
 from tests.constraints.mechanisms import four_bar
 from tests.constraints.support import branching, closed, tree_of
 
@@ -21,7 +21,7 @@ def by_pinocchio(model, q, v, tau):
     """Return accelerations and J^T f of the loops, in Sixfold's coordinates."""
     tree = tree_of(model)
     other = to_pinocchio(tree)
-    c = sf.convert(tree, other)
+    c = sf.interop.convert(tree, other)
     kinds = {3: pin.ContactType.CONTACT_3D, 6: pin.ContactType.CONTACT_6D}
     loops = pin.StdVec_RigidConstraintModel()
     for loop in model.constraints:
@@ -53,10 +53,10 @@ def test_a_loop_on_a_floating_tree_moves_as_pinocchio_says(joint):
     for seed in range(3):
         q, v = closed(model, seed)
         tau = np.random.default_rng(seed).normal(size=model.nv)
-        a, forces = sf.constrained_dynamics(model, q, v, tau, backend="numpy")
+        a, forces = sf.loops.constrained_dynamics(model, q, v, tau, backend="numpy")
         theirs, push = by_pinocchio(model, q, v, tau)
         np.testing.assert_allclose(a, theirs, rtol=0, atol=1e-9 * np.abs(a).max())
-        mine = sf.constraint_jacobian(model, q, backend="numpy").T @ forces
+        mine = sf.loops.constraint_jacobian(model, q, backend="numpy").T @ forces
         np.testing.assert_allclose(mine, push, rtol=0, atol=1e-9 * max(1.0, np.abs(mine).max()))
 
 
@@ -73,6 +73,6 @@ def test_a_four_bar_of_point_constraints_moves_as_pinocchio_says():
     pinned = builder.build()
     q, v = closed(pinned, 1)
     tau = np.array([0.3, -0.2, 0.5])
-    a, _ = sf.constrained_dynamics(hinged, q, v, tau, backend="numpy")
+    a, _ = sf.loops.constrained_dynamics(hinged, q, v, tau, backend="numpy")
     theirs, _ = by_pinocchio(pinned, q, v, tau)
     np.testing.assert_allclose(a, theirs, rtol=0, atol=1e-9 * np.abs(a).max())

@@ -45,7 +45,7 @@ def test_a_bicycle_that_is_pushed_comes_upright_again_and_keeps_its_energy(bicyc
     assert np.abs(leans(run)[:20]).max() > 0.02
     assert np.abs(run.v[-1, 0]) < 0.02 * 0.3
     assert run.energy_drift < 1e-6
-    assert np.abs(sf.constraint_gaps(bicycle, run.q, backend="numpy")).max() < 1e-9
+    assert np.abs(sf.loops.constraint_gaps(bicycle, run.q, backend="numpy")).max() < 1e-9
 
 
 # -- an upright disc: I = m r^2 / 4 about a diameter, m r^2 / 2 about the axis
@@ -106,7 +106,7 @@ def test_a_leaning_disc_rolls_in_a_circle_for_ever(disc):
     for sign in (1.0, -1.0):
         q, v = rolling_along_x(lean, w3)
         v[:3] = 0.0, w3, sign * precession * c
-        J = sf.constraint_jacobian(disc, q, backend="numpy")
+        J = sf.loops.constraint_jacobian(disc, q, backend="numpy")
         v[3:] = -np.linalg.solve(J[:, 3:], J[:, :3] @ v[:3])
         found.append(np.ptp(leans(sf.simulate(disc, q, v, 3.0, dt=5e-4, every=100))))
     assert min(found) < 1e-9 < 0.1 < max(found)  # the other way round it falls into the curve
@@ -120,7 +120,7 @@ def test_a_ball_rolls_down_a_slope_at_five_sevenths():
     model = builder.add_rolling("ball", radius, shape="ball", placement=plane).build()
     normal = np.array([np.sin(slope), 0.0, np.cos(slope)])
     q = np.concatenate([radius * normal, [0, 0, 0, 1]])
-    a, forces = sf.constrained_dynamics(model, q, np.zeros(6), np.zeros(6), backend="numpy")
+    a, forces = sf.loops.constrained_dynamics(model, q, np.zeros(6), np.zeros(6), backend="numpy")
     down = np.array([np.cos(slope), 0.0, -np.sin(slope)])
     g = GRAVITY * np.sin(slope)
     np.testing.assert_allclose(a[3:], 5 / 7 * g * down, rtol=0, atol=1e-12)

@@ -12,15 +12,15 @@ STEP = 3e-6
 
 
 def gaps(model, q):
-    return sf.constraint_gaps(model, q, backend="numpy")
+    return sf.loops.constraint_gaps(model, q, backend="numpy")
 
 
 def jacobian(model, q):
-    return sf.constraint_jacobian(model, q, backend="numpy")
+    return sf.loops.constraint_jacobian(model, q, backend="numpy")
 
 
 def bias(model, q, v):
-    return sf.constraint_bias(model, q, v, backend="numpy")
+    return sf.loops.constraint_bias(model, q, v, backend="numpy")
 
 
 def along(model, q, v, function):

@@ -28,12 +28,12 @@ def box(*size: float, mass: float = 1.0) -> sf.Model:
     return body(solids.box(*size, mass=mass), "box")
 
 
-def corners(*size: float) -> list[sf.ContactPoint]:
+def corners(*size: float) -> list[sf.contact.ContactPoint]:
     signs = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
-    return [sf.ContactPoint("body", tuple(np.multiply(s, size))) for s in signs]
+    return [sf.contact.ContactPoint("body", tuple(np.multiply(s, size))) for s in signs]
 
 
-def hopper() -> tuple[sf.Model, sf.Ground]:
+def hopper() -> tuple[sf.Model, sf.contact.Ground]:
     """Return a trunk on one sliding leg, and its ground."""
     leg = solids.sphere(0.05, mass=0.2)
     model = (
@@ -42,8 +42,8 @@ def hopper() -> tuple[sf.Model, sf.Ground]:
         .add_body("foot", parent="trunk", joint=Prismatic((0, 0, 1)), inertia=leg)
         .build()
     )
-    points = [sf.ContactPoint("foot", (0, 0, -0.3), 0.05)]
-    return model, sf.Ground(points=points, friction=0.9)
+    points = [sf.contact.ContactPoint("foot", (0, 0, -0.3), 0.05)]
+    return model, sf.contact.Ground(points=points, friction=0.9)
 
 
 @cache
@@ -51,21 +51,21 @@ def quadruped() -> sf.Model:
     return sf.load("a1", floating_base=True)
 
 
-def feet(**options: Any) -> sf.Ground:
+def feet(**options: Any) -> sf.contact.Ground:
     """Return the ground of the quadruped's four feet."""
     legs = [name for name in quadruped().body_names if name.endswith("calf")]
-    points = [sf.ContactPoint(leg, (0.0, 0.0, -0.2), 0.02) for leg in legs]
-    return sf.Ground(**{"friction": 0.8, "points": points, **options})
+    points = [sf.contact.ContactPoint(leg, (0.0, 0.0, -0.2), 0.02) for leg in legs]
+    return sf.contact.Ground(**{"friction": 0.8, "points": points, **options})
 
 
-def feet_and_trunk(**options: Any) -> sf.Ground:
+def feet_and_trunk(**options: Any) -> sf.contact.Ground:
     """Return the ground of its feet, knees and trunk."""
     legs = [name for name in quadruped().body_names if name.endswith("calf")]
     trunk = quadruped().body_names[0]
     points = [
         *feet().points,
-        *(sf.ContactPoint(leg, (0.0, 0.0, 0.0), 0.03) for leg in legs),
-        *(sf.ContactPoint(trunk, (x, 0.0, -0.02), 0.04) for x in (-0.15, 0.15)),
+        *(sf.contact.ContactPoint(leg, (0.0, 0.0, 0.0), 0.03) for leg in legs),
+        *(sf.contact.ContactPoint(trunk, (x, 0.0, -0.02), 0.04) for x in (-0.15, 0.15)),
     ]
     return feet(**{"points": points, **options})
 
@@ -75,18 +75,18 @@ def humanoid() -> sf.Model:
     return sf.load("g1_29dof", floating_base=True)
 
 
-def soles(**options: Any) -> sf.Ground:
+def soles(**options: Any) -> sf.contact.Ground:
     """Return the ground of the humanoid's two flat feet, four spheres each."""
     corners = ((-0.05, 0.025), (-0.05, -0.025), (0.12, 0.03), (0.12, -0.03))
     points = [
-        sf.ContactPoint(f"{side}_ankle_roll_link", (x, y, -0.03), 0.005)
+        sf.contact.ContactPoint(f"{side}_ankle_roll_link", (x, y, -0.03), 0.005)
         for side in ("left", "right")
         for x, y in corners
     ]
-    return sf.Ground(**{"friction": 0.8, "points": points, **options})
+    return sf.contact.Ground(**{"friction": 0.8, "points": points, **options})
 
 
-def soles_and_trunk(**options: Any) -> sf.Ground:
+def soles_and_trunk(**options: Any) -> sf.contact.Ground:
     """Return the ground of its feet, knees, pelvis and torso."""
     others = (
         ("left_knee_link", (0.0, 0.0, 0.0), 0.06),
@@ -94,14 +94,14 @@ def soles_and_trunk(**options: Any) -> sf.Ground:
         ("pelvis", (0.0, 0.0, -0.05), 0.1),
         ("torso_link", (0.0, 0.0, 0.2), 0.12),
     )
-    points = [*soles().points, *(sf.ContactPoint(*each) for each in others)]
+    points = [*soles().points, *(sf.contact.ContactPoint(*each) for each in others)]
     return soles(**{"points": points, **options})
 
 
 class Twin:
     """A robot with a free base on its ground, in MuJoCo, solved to the last digit."""
 
-    def __init__(self, model: sf.Model, ground: sf.Ground, dt: float = 1e-3) -> None:
+    def __init__(self, model: sf.Model, ground: sf.contact.Ground, dt: float = 1e-3) -> None:
         import mujoco
 
         self.mujoco, self.model = mujoco, model

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import Geometry
-from sixfold.model.geometry import Box, Capsule, Cylinder, Sphere
+from sixfold.model import Box, Capsule, Cylinder, Geometry, Sphere
 from sixfold.spatial import Transform
 from tests.contact.scenes import ball, feet, hopper, quadruped, standing
 
@@ -21,26 +20,44 @@ from tests.contact.scenes import ball, feet, hopper, quadruped, standing
 @pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
-        (lambda: sf.Ground(friction=-0.1), sf.OptionError, "friction"),
-        (lambda: sf.Ground(friction=float("nan")), sf.OptionError, "friction"),
-        (lambda: sf.Ground(normal=(0, 0, 0)), sf.OptionError, "normal"),
-        (lambda: sf.Ground(height=float("inf")), sf.OptionError, "height"),
-        (lambda: sf.Ground(solref=(0.02, -1.0)), sf.OptionError, "solref"),
-        (lambda: sf.Ground(solimp=(0.9, float("nan"), 0.001, 0.5, 2)), sf.OptionError, "solimp"),
-        (lambda: sf.Ground(points="feet"), sf.OptionError, "points"),
-        (lambda: sf.Ground(iterations=0), sf.OptionError, "iterations"),
-        (lambda: sf.Ground(restitution=0.5), sf.NotApplicableError, "restitution"),
-        (lambda: sf.Ground(rigid=True, solref=(0.1, 1.0)), sf.NotApplicableError, "solref"),
-        (lambda: sf.Ground(grid=[[1.0, 2.0], [1.0]]), sf.OptionError, "grid"),
-        (lambda: sf.Ground(grid_corner=(1.0, 0.0)), sf.NotApplicableError, "grid"),
-        (lambda: sf.Ground(grid=np.zeros((3, 3)), height=1.0), sf.NotApplicableError, "height"),
-        (lambda: sf.ContactPoint("foot", radius=-1.0), sf.OptionError, "radius"),
-        (lambda: sf.ContactPoint("foot", (1.0, 2.0)), sf.OptionError, "position"),
-        (lambda: sf.ContactPoint("foot", friction=-1.0), sf.OptionError, "friction"),
-        (lambda: sf.ContactCapsule("foot", (0, 0, 0), (0, 0, 1), 0.0), sf.OptionError, "radius"),
+        (lambda: sf.contact.Ground(friction=-0.1), sf.errors.OptionError, "friction"),
+        (lambda: sf.contact.Ground(friction=float("nan")), sf.errors.OptionError, "friction"),
+        (lambda: sf.contact.Ground(normal=(0, 0, 0)), sf.errors.OptionError, "normal"),
+        (lambda: sf.contact.Ground(height=float("inf")), sf.errors.OptionError, "height"),
+        (lambda: sf.contact.Ground(solref=(0.02, -1.0)), sf.errors.OptionError, "solref"),
         (
-            lambda: sf.ContactPair(sf.ContactPoint("a"), sf.ContactPoint("b")),
-            sf.OptionError,
+            lambda: sf.contact.Ground(solimp=(0.9, float("nan"), 0.001, 0.5, 2)),
+            sf.errors.OptionError,
+            "solimp",
+        ),
+        (lambda: sf.contact.Ground(points="feet"), sf.errors.OptionError, "points"),
+        (lambda: sf.contact.Ground(iterations=0), sf.errors.OptionError, "iterations"),
+        (lambda: sf.contact.Ground(restitution=0.5), sf.errors.NotApplicableError, "restitution"),
+        (
+            lambda: sf.contact.Ground(rigid=True, solref=(0.1, 1.0)),
+            sf.errors.NotApplicableError,
+            "solref",
+        ),
+        (lambda: sf.contact.Ground(grid=[[1.0, 2.0], [1.0]]), sf.errors.OptionError, "grid"),
+        (lambda: sf.contact.Ground(grid_corner=(1.0, 0.0)), sf.errors.NotApplicableError, "grid"),
+        (
+            lambda: sf.contact.Ground(grid=np.zeros((3, 3)), height=1.0),
+            sf.errors.NotApplicableError,
+            "height",
+        ),
+        (lambda: sf.contact.ContactPoint("foot", radius=-1.0), sf.errors.OptionError, "radius"),
+        (lambda: sf.contact.ContactPoint("foot", (1.0, 2.0)), sf.errors.OptionError, "position"),
+        (lambda: sf.contact.ContactPoint("foot", friction=-1.0), sf.errors.OptionError, "friction"),
+        (
+            lambda: sf.contact.ContactCapsule("foot", (0, 0, 0), (0, 0, 1), 0.0),
+            sf.errors.OptionError,
+            "radius",
+        ),
+        (
+            lambda: sf.contact.ContactPair(
+                sf.contact.ContactPoint("a"), sf.contact.ContactPoint("b")
+            ),
+            sf.errors.OptionError,
             "first",
         ),
     ],
@@ -53,37 +70,39 @@ def test_impossible_descriptions_are_refused(make: Any, kind: type, words: str) 
 
 def _call(ground: Any, **options: Any) -> Any:
     model = ball()
-    return sf.contact_forces(
+    return sf.contact.contact_forces(
         model, sf.neutral(model), np.zeros(6), np.zeros(6), contacts=ground, **options
     )
 
 
 def test_what_does_not_suit_the_model_is_refused() -> None:
-    with pytest.raises(sf.UnknownNameError, match="bdy"):
-        _call(sf.Ground(points=[sf.ContactPoint("bdy")]))
-    with pytest.raises(sf.NotApplicableError, match="nothing of which may touch"):
-        _call(sf.Ground())
-    with pytest.raises(sf.NotApplicableError, match="no joint of which has a limit"):
-        _call(sf.Ground(points=[sf.ContactPoint("body")], limits=True))
-    with pytest.raises(sf.ArgumentError, match="contacts"):
+    with pytest.raises(sf.errors.UnknownNameError, match="bdy"):
+        _call(sf.contact.Ground(points=[sf.contact.ContactPoint("bdy")]))
+    with pytest.raises(sf.errors.NotApplicableError, match="nothing of which may touch"):
+        _call(sf.contact.Ground())
+    with pytest.raises(sf.errors.NotApplicableError, match="no joint of which has a limit"):
+        _call(sf.contact.Ground(points=[sf.contact.ContactPoint("body")], limits=True))
+    with pytest.raises(sf.errors.ArgumentError, match="contacts"):
         _call(0.0)
-    rigid = sf.Ground(points=[sf.ContactPoint("body")], rigid=True)
-    with pytest.raises(sf.NotApplicableError, match="without dt"):
+    rigid = sf.contact.Ground(points=[sf.contact.ContactPoint("body")], rigid=True)
+    with pytest.raises(sf.errors.NotApplicableError, match="without dt"):
         _call(rigid)
-    with pytest.raises(sf.NotApplicableError, match="'dt'"):
-        _call(sf.Ground(points=[sf.ContactPoint("body")]), dt=0.01)
+    with pytest.raises(sf.errors.NotApplicableError, match="'dt'"):
+        _call(sf.contact.Ground(points=[sf.contact.ContactPoint("body")]), dt=0.01)
     assert _call(rigid, dt=0.01).forces.shape == (1, 3)
-    with pytest.raises(sf.ArgumentError, match="height"):
-        _call(sf.Ground(height=lambda x, y: "high", points=[sf.ContactPoint("body")]))
+    with pytest.raises(sf.errors.ArgumentError, match="height"):
+        _call(
+            sf.contact.Ground(height=lambda x, y: "high", points=[sf.contact.ContactPoint("body")])
+        )
 
 
 def test_options_without_effect_are_refused() -> None:
     model = ball()
-    ground = sf.Ground(points=[sf.ContactPoint("body", radius=0.1)])
+    ground = sf.contact.Ground(points=[sf.contact.ContactPoint("body", radius=0.1)])
     for options in ({"integrator": "rk4"}, {"method": "crba"}, {"compensated": True}):
-        with pytest.raises(sf.NotApplicableError, match="contacts"):
+        with pytest.raises(sf.errors.NotApplicableError, match="contacts"):
             sf.simulate(model, None, None, 0.01, contacts=ground, **options)
-        with pytest.raises(sf.NotApplicableError, match="contacts"):
+        with pytest.raises(sf.errors.NotApplicableError, match="contacts"):
             sf.rollout(model, None, None, dt=0.01, steps=2, contacts=ground, **options)
 
 
@@ -102,8 +121,10 @@ def test_points_come_from_collision_shapes() -> None:
     geometries = tuple(Geometry(0, turned, shape, collides=True) for shape in shapes)
     model = replace(ball(), geometries=geometries)
     q = sf.neutral(model)
-    with pytest.warns(sf.ContactShapeWarning, match="1 Cylinder"):
-        found = sf.contact_forces(model, q, np.zeros(6), np.zeros(6), contacts=sf.Ground())
+    with pytest.warns(sf.errors.ContactShapeWarning, match="1 Cylinder"):
+        found = sf.contact.contact_forces(
+            model, q, np.zeros(6), np.zeros(6), contacts=sf.contact.Ground()
+        )
     assert found.gaps.shape == (1 + 2 + 8,)
     # the capsule lies along x, the box has its z along x
     assert np.allclose(found.gaps[:3], [-0.2, -0.15, -0.15])
@@ -116,20 +137,20 @@ def test_backends_batches_and_forces_from_outside_agree() -> None:
     states = [standing(model, rng, height=0.29, spread=0.02) for _ in range(6)]
     q, v, tau = (np.array(x).reshape(2, 3, -1) for x in zip(*states, strict=True))
     f_ext = rng.standard_normal((3, model.nb, 6))
-    found = sf.contact_forces(model, q, v, tau, f_ext, contacts=ground)
-    slow = sf.contact_forces(model, q, v, tau, f_ext, contacts=ground, backend="numpy")
+    found = sf.contact.contact_forces(model, q, v, tau, f_ext, contacts=ground)
+    slow = sf.contact.contact_forces(model, q, v, tau, f_ext, contacts=ground, backend="numpy")
     shapes = [(2, 3, 18), (2, 3, 4, 3), (2, 3, 4, 3), (2, 3, 4), (2, 3, 18), (2, 3)]
     assert [x.shape for x in found] == shapes
     for x, y in zip(found[:5], slow[:5], strict=True):
         assert np.allclose(x, y, rtol=1e-9, atol=1e-7)
-    one = sf.contact_forces(model, q[1, 2], v[1, 2], tau[1, 2], f_ext[2], contacts=ground)
+    one = sf.contact.contact_forces(model, q[1, 2], v[1, 2], tau[1, 2], f_ext[2], contacts=ground)
     assert np.array_equal(one.forces, found.forces[1, 2])
 
 
 def test_forces_explain_the_accelerations() -> None:
     model, ground = quadruped(), feet()
     q, v, tau = standing(model, np.random.default_rng(1), height=0.28, spread=0.0)
-    found = sf.contact_forces(model, q, v, tau, contacts=ground)
+    found = sf.contact.contact_forces(model, q, v, tau, contacts=ground)
     pushes = np.zeros((model.nb, 6))
     legs = [k for k, name in enumerate(model.body_names) if name.endswith("calf")]
     for leg, force, point in zip(legs, found.forces, found.points, strict=True):
@@ -152,13 +173,17 @@ def test_limbs_that_touch_nothing_move_with_those_that_do(backend: str) -> None:
         on = {"parent": f"{limb}1", "placement": (0.3, 0, 0), "lower": low, "upper": end}
         builder.add_body(f"{limb}2", joint=hinge, inertia=body, **on)
     model = builder.build()
-    ground = sf.Ground(points=[sf.ContactPoint("leg2", (0.2, 0, 0), 0.02)], limits=True)
+    ground = sf.contact.Ground(
+        points=[sf.contact.ContactPoint("leg2", (0.2, 0, 0), 0.02)], limits=True
+    )
     q, v = sf.random_state(model, seed=4)
     q[model.q_slice("stopped2_joint")] = 0.12
-    where = sf.contact_forces(model, q, v, np.zeros(model.nv), contacts=ground, backend=backend)
+    where = sf.contact.contact_forces(
+        model, q, v, np.zeros(model.nv), contacts=ground, backend=backend
+    )
     q[2] -= where.gaps[0] + 1e-3
     tau = np.random.default_rng(5).normal(size=model.nv)
-    found = sf.contact_forces(model, q, v, tau, contacts=ground, backend=backend)
+    found = sf.contact.contact_forces(model, q, v, tau, contacts=ground, backend=backend)
     assert found.forces[0, 2] > 1 and found.joint_forces[model.v_slice("stopped2_joint")] < -0.1
     push = np.zeros((len(model.bodies), 6))
     push[model.body_names.index("leg2")] = (
@@ -186,7 +211,7 @@ def test_a_run_is_the_same_as_a_rollout_and_is_kept() -> None:
 
 def test_a_motion_with_contacts_is_saved_with_them(tmp_path: Any) -> None:
     model = ball()
-    ground = sf.Ground(points=[sf.ContactPoint("body", radius=0.1)])
+    ground = sf.contact.Ground(points=[sf.contact.ContactPoint("body", radius=0.1)])
     q = np.tile(sf.neutral(model), (2, 1))
     q[:, 2] = 0.1
     run = sf.simulate(model, q, None, 0.02, dt=1e-3, contacts=ground)

@@ -34,15 +34,15 @@ def _twin(path: Path) -> Any:
 def _difference(path: Path, duration: float, starts: int = 16, **options: Any) -> float:
     """Return how far default calls are from MuJoCo after a time, from random speeds."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sf.RobotFileWarning)
+        warnings.simplefilter("ignore", sf.errors.RobotFileWarning)
         model = sf.load(path)
-        ground = sf.Ground.from_mjcf(path, model, **options)
+        ground = sf.contact.Ground.from_mjcf(path, model, **options)
     m = _twin(path)
     dt, steps = m.opt.timestep, round(duration / m.opt.timestep)
     rng = np.random.default_rng(0)
     q0, v0 = np.tile(sf.neutral(model), (starts, 1)), rng.standard_normal((starts, model.nv))
     q, _ = sf.rollout(model, q0, v0, dt=dt, steps=steps, every=steps, contacts=ground)
-    between, d, worst = sf.convert(model, m), mujoco.MjData(m), 0.0
+    between, d, worst = sf.interop.convert(model, m), mujoco.MjData(m), 0.0
     for k in range(starts):
         mujoco.mj_resetData(m, d)
         d.qpos[:], d.qvel[:] = between.q_to(q0[k]), between.v_to(q0[k], v0[k])
@@ -83,7 +83,7 @@ def test_an_impedance_beyond_its_bounds_is_clamped(tmp_path: Path, solimp: str) 
     assert _difference(path, 0.2) < 1e-9
 
 
-@pytest.mark.filterwarnings("ignore::sixfold.RobotFileWarning")
+@pytest.mark.filterwarnings("ignore::sixfold.errors.RobotFileWarning")
 def test_a_ball_with_margins_rests_where_mujoco_puts_it(tmp_path: Path) -> None:
     path = tmp_path / "ball.xml"
     path.write_text(
@@ -92,7 +92,7 @@ def test_a_ball_with_margins_rests_where_mujoco_puts_it(tmp_path: Path) -> None:
         </body></worldbody></mujoco>"""
     )
     model = sf.load(path)
-    ground = sf.Ground.from_mjcf(path, model)
+    ground = sf.contact.Ground.from_mjcf(path, model)
     q, _ = sf.rollout(model, [0.0], None, dt=2e-3, steps=1000, contacts=ground)
     assert 0.02 - 1e-3 < q[-1, 0] + 0.025 < 0.02  # both margins are added
     assert _difference(path, 0.5) < 1e-10

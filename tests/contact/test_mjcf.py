@@ -47,12 +47,12 @@ def scene(tmp_path):
     return write
 
 
-@pytest.mark.filterwarnings("ignore::sixfold.RobotFileWarning")
+@pytest.mark.filterwarnings("ignore::sixfold.errors.RobotFileWarning")
 def test_accelerations_in_contact_are_those_that_mujoco_has_of_the_file(scene):
     mujoco = pytest.importorskip("mujoco")
     path = scene()
     model = sf.load(path)
-    ground = sf.Ground.from_mjcf(path, model)
+    ground = sf.contact.Ground.from_mjcf(path, model)
     assert ground.height == pytest.approx(0.1 * np.cos(np.radians(10)))
     assert ground.impratio == 2.0
     rod = next(t for t in scene_of("test", model, ground).touches if t.ball.body == 3)
@@ -69,7 +69,7 @@ def test_accelerations_in_contact_are_those_that_mujoco_has_of_the_file(scene):
         d.qpos[:], d.qvel[:] = q, v
         mujoco.mj_forward(m, d)
         touched |= {tuple(sorted(map(int, d.contact[c].geom))) for c in range(d.ncon)}
-        found = sf.contact_forces(model, q, v, np.zeros(5), contacts=ground)
+        found = sf.contact.contact_forces(model, q, v, np.zeros(5), contacts=ground)
         np.testing.assert_allclose(found.a, d.qacc, rtol=0, atol=1e-6 * np.abs(d.qacc).max())
     assert touched == {(0, 1), (0, 2), (1, 2)}
 
@@ -83,10 +83,10 @@ def test_what_has_no_counterpart_is_said_once_with_its_line(scene):
     <pair geom1="brick" geom2="rod"/>
     <pair geom1="floor" geom2="ball" margin="0.01"/>
     <exclude body1="rod" body2="brick"/>""")  # fmt: skip
-    with pytest.warns(sf.RobotFileWarning):
+    with pytest.warns(sf.errors.RobotFileWarning):
         model = sf.load(path)
-    with pytest.warns(sf.RobotFileWarning) as caught:
-        ground = sf.Ground.from_mjcf(path, model, friction=0.25)
+    with pytest.warns(sf.errors.RobotFileWarning) as caught:
+        ground = sf.contact.Ground.from_mjcf(path, model, friction=0.25)
     (text,) = {str(each.message) for each in caught}
     lines = path.read_text().splitlines()
 
@@ -113,21 +113,21 @@ def test_a_file_without_a_plane_has_pairs_only(tmp_path):
     <body name="b" pos="0 0 1"><freejoint/><geom name="b" size="0.2" mass="1" condim="1"/></body>
     </worldbody><contact><pair geom1="a" geom2="b" condim="1"/></contact></mujoco>"""
     )
-    with pytest.warns(sf.RobotFileWarning):
+    with pytest.warns(sf.errors.RobotFileWarning):
         model = sf.load(path)
-    ground = sf.Ground.from_mjcf(path, model)
+    ground = sf.contact.Ground.from_mjcf(path, model)
     assert ground.points == () and ground.pairs[0].friction == 0.0
     q, v = sf.neutral(model), np.zeros(12)
     q[9] = 0.299
-    found = sf.contact_forces(model, q, v, np.zeros(12), contacts=ground)
+    found = sf.contact.contact_forces(model, q, v, np.zeros(12), contacts=ground)
     assert found.forces.shape == (1, 3) and found.gaps[0] == pytest.approx(-0.001)
 
 
 def test_wrong_arguments_are_named(tmp_path):
     model = sf.load("double_pendulum")
-    with pytest.raises(sf.ArgumentError, match="path"):
-        sf.Ground.from_mjcf(3, model)
-    with pytest.raises(sf.SixfoldError, match="model"):
-        sf.Ground.from_mjcf(tmp_path / "a.xml", "model")
-    with pytest.raises(sf.RobotFileError, match=r"a\.xml"):
-        sf.Ground.from_mjcf(tmp_path / "a.xml", model)
+    with pytest.raises(sf.errors.ArgumentError, match="path"):
+        sf.contact.Ground.from_mjcf(3, model)
+    with pytest.raises(sf.errors.SixfoldError, match="model"):
+        sf.contact.Ground.from_mjcf(tmp_path / "a.xml", "model")
+    with pytest.raises(sf.errors.RobotFileError, match=r"a\.xml"):
+        sf.contact.Ground.from_mjcf(tmp_path / "a.xml", model)

@@ -16,7 +16,7 @@ pytest.importorskip("mujoco")
 
 def _errors(
     model: sf.Model,
-    ground: sf.Ground,
+    ground: sf.contact.Ground,
     twin: Twin,
     count: int,
     backend: str | None = None,
@@ -26,7 +26,7 @@ def _errors(
     rng = np.random.default_rng(3)
     states = [standing(model, rng, **where) for _ in range(count)]
     q, v, tau = (np.array(x) for x in zip(*states, strict=True))
-    found = sf.contact_forces(model, q, v, tau, contacts=ground, backend=backend)
+    found = sf.contact.contact_forces(model, q, v, tau, contacts=ground, backend=backend)
     errors = []
     for k in range(count):
         twin.put(q[k], v[k], tau[k])
@@ -61,7 +61,7 @@ def test_folded_legs() -> None:
     q, v, tau = (np.array(x) for x in zip(*states, strict=True))
     fold = rng.uniform(-2.7, -2.2, (count, 4))
     q[:, 9::3], q[:, 8::3] = fold, -0.5 * fold
-    q[:, 2] -= sf.contact_forces(model, q, v, tau, contacts=feet()).gaps.mean(axis=1) + 0.01
+    q[:, 2] -= sf.contact.contact_forces(model, q, v, tau, contacts=feet()).gaps.mean(axis=1) + 0.01
     twin, wanted = Twin(model, feet()), []
     for state in zip(q, v, tau, strict=True):
         twin.put(*state)
@@ -69,7 +69,7 @@ def test_folded_legs() -> None:
         wanted.append(twin.contacts()[0])
     size = np.linalg.norm(wanted, axis=(1, 2))
     assert (size > 1.0).sum() > 0.9 * count
-    found = sf.contact_forces(model, q, v, tau, contacts=feet())
+    found = sf.contact.contact_forces(model, q, v, tau, contacts=feet())
     errors = np.linalg.norm(found.forces - wanted, axis=(1, 2)) / np.maximum(size, 1.0)
     assert errors.max() < 1e-10
     assert found.residual.max() < 1e-9
@@ -79,8 +79,8 @@ def test_too_few_rounds_show_in_the_residual() -> None:
     model, rng = humanoid(), np.random.default_rng(3)
     states = [standing(model, rng, height=0.775, spread=0.01) for _ in range(50)]
     q, v, tau = (np.array(x) for x in zip(*states, strict=True))
-    few = sf.contact_forces(model, q, v, tau, contacts=soles(iterations=1))
-    right = sf.contact_forces(model, q, v, tau, contacts=soles())
+    few = sf.contact.contact_forces(model, q, v, tau, contacts=soles(iterations=1))
+    right = sf.contact.contact_forces(model, q, v, tau, contacts=soles())
     scale = np.abs(right.a).max(axis=1)
     wrong = np.abs(few.a - right.a).max(axis=1) / scale
     assert right.residual.max() < 1e-9
@@ -122,7 +122,7 @@ def test_parameters_mean_what_they_mean_in_mujoco(options: dict[str, Any]) -> No
     closed = 0
     for _ in range(20):
         q, v, tau = standing(model, rng, height=0.28, spread=0.02)
-        found = sf.contact_forces(model, q, v, tau, contacts=ground)
+        found = sf.contact.contact_forces(model, q, v, tau, contacts=ground)
         twin.put(q, v, tau)
         twin.forward()
         forces, _, gaps = twin.contacts()
@@ -153,19 +153,25 @@ def test_pairs_of_spheres_and_capsules() -> None:
         .add_body("cart", joint=Revolute((1, 0, 0)), placement=(0, 0.1, 0.3), inertia=rod)
         .build()
     )
-    hand = sf.ContactPoint("hand", (0.0, 0.0, 0.1), 0.06)
+    hand = sf.contact.ContactPoint("hand", (0.0, 0.0, 0.1), 0.06)
     pairs = [
-        sf.ContactPair(hand, sf.ContactPoint("cart", (0.0, 0.0, 0.05), 0.07), friction=0.5),
-        sf.ContactPair(hand, sf.ContactCapsule("cart", (0, 0, -0.2), (0, 0.05, 0.2), 0.05)),
-        sf.ContactPair(hand, sf.ContactPoint(model.base_name, (0.0, -0.1, 0.4), 0.06)),
+        sf.contact.ContactPair(
+            hand, sf.contact.ContactPoint("cart", (0.0, 0.0, 0.05), 0.07), friction=0.5
+        ),
+        sf.contact.ContactPair(
+            hand, sf.contact.ContactCapsule("cart", (0, 0, -0.2), (0, 0.05, 0.2), 0.05)
+        ),
+        sf.contact.ContactPair(
+            hand, sf.contact.ContactPoint(model.base_name, (0.0, -0.1, 0.4), 0.06)
+        ),
     ]
-    ground = sf.Ground(points=[], pairs=pairs, friction=0.9)
+    ground = sf.contact.Ground(points=[], pairs=pairs, friction=0.9)
     twin = Twin(model, ground)
     rng = np.random.default_rng(0)
     closed = 0
     for _ in range(40):
         q, v, tau = (0.2 * rng.standard_normal(3) for _ in range(3))
-        found = sf.contact_forces(model, q, v, tau, contacts=ground)
+        found = sf.contact.contact_forces(model, q, v, tau, contacts=ground)
         twin.put(q, v, tau)
         twin.forward()
         forces, points, gaps = twin.contacts()
@@ -197,14 +203,14 @@ def test_limits_and_dry_friction_are_rows_of_the_same_problem() -> None:
         )
         parent = name
     model = builder.build()
-    ground = sf.Ground(points=[], limits=True, dry_friction=True)
+    ground = sf.contact.Ground(points=[], limits=True, dry_friction=True)
     twin = Twin(model, ground)
     rng = np.random.default_rng(1)
     beyond = 0
     for _ in range(40):
         q, v, tau = 0.4 * rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal(3)
         v[rng.integers(3)] = 0.0
-        found = sf.contact_forces(model, q, v, tau, contacts=ground)
+        found = sf.contact.contact_forces(model, q, v, tau, contacts=ground)
         twin.put(q, v, tau)
         twin.forward()
         beyond += int(((q < -0.5) | (q > 0.4)).sum())
@@ -215,7 +221,7 @@ def test_limits_and_dry_friction_are_rows_of_the_same_problem() -> None:
 
 def test_a_ball_that_slides_follows_mujoco_for_a_second() -> None:
     model = ball()
-    ground = sf.Ground(friction=0.3, points=[sf.ContactPoint("body", radius=0.1)])
+    ground = sf.contact.Ground(friction=0.3, points=[sf.contact.ContactPoint("body", radius=0.1)])
     twin = Twin(model, ground, dt=1e-3)
     q, v = sf.neutral(model), np.array([0.0, 3.0, 1.0, 2.0, 0.5, 0.0])
     q[2] = 0.15

@@ -17,7 +17,7 @@ G = 9.81
 
 def test_a_ball_at_rest_is_carried_by_its_weight() -> None:
     model = ball(mass=2.0)
-    ground = sf.Ground(points=[sf.ContactPoint("body", radius=0.1)])
+    ground = sf.contact.Ground(points=[sf.contact.ContactPoint("body", radius=0.1)])
     q = sf.neutral(model)
     q[2] = 0.1
     found = sf.simulate(model, q, None, 2.0, dt=2e-3, contacts=ground)
@@ -30,7 +30,9 @@ def test_a_ball_at_rest_is_carried_by_its_weight() -> None:
 
 def test_a_sliding_sphere_rolls_after_two_sevenths_of_its_speed() -> None:
     model = ball(radius=0.1)
-    ground = sf.Ground(friction=0.3, points=[sf.ContactPoint("body", radius=0.1)], rigid=True)
+    ground = sf.contact.Ground(
+        friction=0.3, points=[sf.contact.ContactPoint("body", radius=0.1)], rigid=True
+    )
     q, v = sf.neutral(model), np.zeros(6)
     q[2], v[3] = 0.1, 2.0
     dt = 1e-4
@@ -52,7 +54,7 @@ def test_a_block_on_an_incline(friction: float) -> None:
     size = (0.2, 0.2, 0.1)
     model = box(*size)
     points = [p for p in corners(*size) if p.position[2] < 0]
-    ground = sf.Ground(normal=normal, friction=friction, points=points, solref=(0.004, 1.0))
+    ground = sf.contact.Ground(normal=normal, friction=friction, points=points, solref=(0.004, 1.0))
     q = sf.neutral(model)
     q[:3] = 0.05 * np.array(normal)
     q[3:7] = [0.0, math.sin(slope / 2), 0.0, math.cos(slope / 2)]
@@ -67,8 +69,8 @@ def test_a_block_on_an_incline(friction: float) -> None:
 
 def test_a_ball_bounces_with_its_restitution() -> None:
     model = ball(radius=0.1)
-    point = [sf.ContactPoint("body", radius=0.1)]
-    ground = sf.Ground(points=point, rigid=True, restitution=0.8)
+    point = [sf.contact.ContactPoint("body", radius=0.1)]
+    ground = sf.contact.Ground(points=point, rigid=True, restitution=0.8)
     q = sf.neutral(model)
     q[2] = 1.1
     dt = 1e-4
@@ -83,7 +85,7 @@ def test_a_ball_bounces_with_its_restitution() -> None:
 def test_a_dropped_box_ends_on_a_face() -> None:
     size = (0.3, 0.2, 0.1)
     model, count = box(*size), 100
-    ground = sf.Ground(friction=0.6, points=corners(*size), solref=(0.002, 1.0))
+    ground = sf.contact.Ground(friction=0.6, points=corners(*size), solref=(0.002, 1.0))
     rng = np.random.default_rng(0)
     q = np.tile(sf.neutral(model), (count, 1))
     turns = rng.standard_normal((count, 4))
@@ -106,16 +108,16 @@ def _lowest(model: sf.Model, q: Any, size: tuple[float, ...]) -> float:
 
 
 def test_surfaces_of_one_shape_give_one_motion() -> None:
-    model, point = ball(), [sf.ContactPoint("body", radius=0.1)]
+    model, point = ball(), [sf.contact.ContactPoint("body", radius=0.1)]
     slope = 0.2
     length = math.hypot(1.0, slope)
-    plane = sf.Ground(normal=(-slope / length, 0.0, 1.0 / length), points=point)
+    plane = sf.contact.Ground(normal=(-slope / length, 0.0, 1.0 / length), points=point)
 
     def height(x: Any, y: Any) -> Any:
         return slope * x
 
     lines = np.linspace(-2.0, 2.0, 9)
-    grid = sf.Ground(
+    grid = sf.contact.Ground(
         grid=[[slope * x for _ in lines] for x in lines],
         grid_corner=(-2.0, -2.0),
         grid_spacing=(0.5, 0.5),
@@ -125,7 +127,7 @@ def test_surfaces_of_one_shape_give_one_motion() -> None:
     q[2] = 0.12
     ends = [
         sf.simulate(model, q, v, 1.0, dt=1e-3, contacts=ground, every=1000).q[-1]
-        for ground in (plane, sf.Ground(height=height, points=point), grid)
+        for ground in (plane, sf.contact.Ground(height=height, points=point), grid)
     ]
     assert np.allclose(ends[1], ends[0], atol=1e-9)
     assert np.allclose(ends[2], ends[0], atol=1e-9)
@@ -133,8 +135,9 @@ def test_surfaces_of_one_shape_give_one_motion() -> None:
 
 def test_a_curved_ground_carries_a_ball_in_its_valley() -> None:
     model = ball()
-    ground = sf.Ground(
-        height=lambda x, y: 0.2 * (x * x + y * y), points=[sf.ContactPoint("body", radius=0.1)]
+    ground = sf.contact.Ground(
+        height=lambda x, y: 0.2 * (x * x + y * y),
+        points=[sf.contact.ContactPoint("body", radius=0.1)],
     )
     q, v = sf.neutral(model), np.zeros(6)
     q[:3], v[3] = [0.3, 0.0, 0.13], -0.1
@@ -153,8 +156,8 @@ def test_two_balls_that_meet_keep_their_momentum() -> None:
         .add_body("b", joint=Free(), inertia=inertia)
         .build()
     )
-    a, b = (sf.ContactPoint(name, radius=0.1) for name in "ab")
-    ground = sf.Ground(points=[], pairs=[sf.ContactPair(a, b)], friction=0.0)
+    a, b = (sf.contact.ContactPoint(name, radius=0.1) for name in "ab")
+    ground = sf.contact.Ground(points=[], pairs=[sf.contact.ContactPair(a, b)], friction=0.0)
     q, v = sf.neutral(model), np.zeros(12)
     q[7], v[3], v[10] = 0.3, 1.0, 0.1
     found = sf.simulate(model, q, v, 0.5, dt=1e-4, contacts=ground, every=10)
@@ -179,7 +182,9 @@ def test_friction_of_a_files_shapes_follows_mujocos_rule(tmp_path):
         file = tmp_path / "puck.xml"
         file.write_text(text.format(own, priority))
         model = sf.load(file)
-        found = sf.contact_forces(model, q, v, np.zeros(6), contacts=sf.Ground(friction=ground))
+        found = sf.contact.contact_forces(
+            model, q, v, np.zeros(6), contacts=sf.contact.Ground(friction=ground)
+        )
         (force,) = found.forces
         assert np.hypot(*force[:2]) == pytest.approx(expected * force[2], rel=1e-6)
 
@@ -190,8 +195,10 @@ def test_spheres_with_one_centre_do_not_push() -> None:
         inertia = sf.Inertia.from_mass(1.0, rotational=(0.1, 0.1, 0.1))
         builder.add_body(name, joint=sf.Free(), inertia=inertia)
     model = builder.build()
-    pair = sf.ContactPair(sf.ContactPoint("a", radius=0.1), sf.ContactPoint("b", radius=0.1))
-    ground = sf.Ground(points=[], pairs=[pair])
+    pair = sf.contact.ContactPair(
+        sf.contact.ContactPoint("a", radius=0.1), sf.contact.ContactPoint("b", radius=0.1)
+    )
+    ground = sf.contact.Ground(points=[], pairs=[pair])
     q, zero = sf.neutral(model), np.zeros(12)
-    found = sf.contact_forces(model, q, zero, zero, contacts=ground, backend="numpy")
+    found = sf.contact.contact_forces(model, q, zero, zero, contacts=ground, backend="numpy")
     assert np.isfinite(found.a).all() and np.abs(found.forces).max() == 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold import controllers
+from sixfold import control as controllers
 from tests.simulation.support import flyer
 
 ARM = sf.load("puma560").without(friction=True)
@@ -113,20 +113,23 @@ def test_minimum_jerk_rests_at_both_ends():
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
-        (lambda: controllers.pd(ARM, [0.0], 1.0, 1.0), sf.ShapeError),
-        (lambda: controllers.pd(ARM, GOAL, [1.0, 2.0], 1.0), sf.ShapeError),
-        (lambda: controllers.pd(ARM, GOAL, -1.0, 1.0), sf.OptionError),
-        (lambda: controllers.pd(ARM, GOAL, np.nan, 1.0), sf.StateError),
-        (lambda: controllers.pd("arm", GOAL, 1.0, 1.0), sf.ArgumentError),
-        (lambda: controllers.computed_torque(ARM, GOAL, 1.0, 1.0), sf.ArgumentError),
-        (lambda: controllers.operational_space(ARM, "hand", [0, 0, 0], 1, 1), sf.UnknownNameError),
+        (lambda: controllers.pd(ARM, [0.0], 1.0, 1.0), sf.errors.ShapeError),
+        (lambda: controllers.pd(ARM, GOAL, [1.0, 2.0], 1.0), sf.errors.ShapeError),
+        (lambda: controllers.pd(ARM, GOAL, -1.0, 1.0), sf.errors.OptionError),
+        (lambda: controllers.pd(ARM, GOAL, np.nan, 1.0), sf.errors.StateError),
+        (lambda: controllers.pd("arm", GOAL, 1.0, 1.0), sf.errors.ArgumentError),
+        (lambda: controllers.computed_torque(ARM, GOAL, 1.0, 1.0), sf.errors.ArgumentError),
+        (
+            lambda: controllers.operational_space(ARM, "hand", [0, 0, 0], 1, 1),
+            sf.errors.UnknownNameError,
+        ),
         (
             lambda: controllers.operational_space(ARM, ARM.body_names[0], [0, 0], 1, 1),
-            sf.ShapeError,
+            sf.errors.ShapeError,
         ),
-        (lambda: controllers.saturated(ARM, 3), sf.ArgumentError),
-        (lambda: controllers.minimum_jerk([0.0], [1.0, 2.0], 1.0), sf.NumberError),
-        (lambda: controllers.minimum_jerk([0.0], [1.0], 0.0), sf.OptionError),
+        (lambda: controllers.saturated(ARM, 3), sf.errors.ArgumentError),
+        (lambda: controllers.minimum_jerk([0.0], [1.0, 2.0], 1.0), sf.errors.NumberError),
+        (lambda: controllers.minimum_jerk([0.0], [1.0], 0.0), sf.errors.OptionError),
     ],
 )
 def test_controllers_refuse_what_makes_no_sense(make, kind):

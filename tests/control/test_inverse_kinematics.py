@@ -53,13 +53,13 @@ def test_leading_axes_are_kept_and_one_pose_is_one_row():
 def test_no_rows_give_no_configurations():
     none = np.zeros((0, 4, 4))
     assert sf.inverse_kinematics(ARM, {TOOL: none}).q.shape == (0, 6)
-    assert sf.all_solutions(ARM, {TOOL: none}).shape == (0, 0, 6)
-    assert sf.differential_ik(ARM, np.zeros((0, 6)), {TOOL: np.zeros(6)}).shape == (0, 6)
+    assert sf.control.all_solutions(ARM, {TOOL: none}).shape == (0, 0, 6)
+    assert sf.control.differential_ik(ARM, np.zeros((0, 6)), {TOOL: np.zeros(6)}).shape == (0, 6)
 
 
 def test_models_without_freedoms_are_refused():
     still = sf.ModelBuilder("still").add_body("body", joint=sf.Fixed()).build()
-    with pytest.raises(sf.NotApplicableError, match="without degrees of freedom"):
+    with pytest.raises(sf.errors.NotApplicableError, match="without degrees of freedom"):
         sf.inverse_kinematics(still, {still.base_name: np.eye(4)})
 
 
@@ -158,7 +158,7 @@ def test_spherical_and_free_joints_move_on_their_manifolds():
 def test_all_eight_solutions_of_an_arm_with_a_spherical_wrist_are_found():
     q = np.array([[0.3, -0.8, 0.9, 0.7, 0.6, -0.4], [-1.0, 0.4, 0.5, -0.9, 0.8, 1.2]])
     T = sf.frame_pose(ARM, q, TOOL)
-    found = sf.all_solutions(ARM, {TOOL: T}, limits=False)
+    found = sf.control.all_solutions(ARM, {TOOL: T}, limits=False)
     assert found.shape == (2, 8, 6)
     assert np.abs(sf.frame_pose(ARM, found, TOOL) - T[:, None]).max() < 1e-7
     assert (np.abs(found) <= np.pi).all()
@@ -169,14 +169,14 @@ def test_all_eight_solutions_of_an_arm_with_a_spherical_wrist_are_found():
 
 
 def test_redundant_arms_have_no_list_of_solutions():
-    with pytest.raises(sf.NotApplicableError, match="degrees of freedom"):
-        sf.all_solutions(SNAKE, sf.targets.Position(SNAKE.body_names[-1], [1.0, 1.0, 0.0]))
+    with pytest.raises(sf.errors.NotApplicableError, match="degrees of freedom"):
+        sf.control.all_solutions(SNAKE, sf.targets.Position(SNAKE.body_names[-1], [1.0, 1.0, 0.0]))
 
 
 def test_velocities_move_frames_as_asked():
     q, _ = sf.random_state(ARM, (4, 5), seed=4)
     twist = np.array([0.1, -0.2, 0.3, 0.05, 0.0, -0.1])
-    v = sf.differential_ik(ARM, q, {TOOL: twist}, damping=1e-12, limits=False)
+    v = sf.control.differential_ik(ARM, q, {TOOL: twist}, damping=1e-12, limits=False)
     assert v.shape == (4, 5, 6)
     assert np.abs((sf.jacobian(ARM, q, TOOL) @ v[..., None])[..., 0] - twist).max() < 1e-6
 
@@ -185,7 +185,7 @@ def test_following_velocities_leads_to_the_target():
     q, T = poses(1)
     x = q[0] + 0.3
     for _ in range(60):
-        x = x + 0.1 * sf.differential_ik(
+        x = x + 0.1 * sf.control.differential_ik(
             ARM, q=x, targets=sf.targets.Pose(TOOL, T[0]), gain=5.0, damping=1e-9, limits=False
         )
     assert np.abs(sf.frame_pose(ARM, x, TOOL) - T[0]).max() < 1e-6
@@ -194,7 +194,7 @@ def test_following_velocities_leads_to_the_target():
 def test_velocities_respect_limits():
     arm = tight(ARM, -1.0, 1.0)
     q = np.full(6, 1.0)
-    v = sf.differential_ik(arm, q, sf.targets.Joints(np.full(6, 2.0)))
+    v = sf.control.differential_ik(arm, q, sf.targets.Joints(np.full(6, 2.0)))
     assert (v <= 0).all()
     assert (np.abs(v) <= arm.velocity_limit).all()
 
@@ -202,23 +202,23 @@ def test_velocities_respect_limits():
 @pytest.mark.parametrize(
     ("targets", "error"),
     [
-        ({}, sf.ArgumentError),
-        ("tool", sf.ArgumentError),
-        ({"nowhere": np.eye(4)}, sf.UnknownNameError),
-        ({TOOL: np.eye(3)}, sf.ShapeError),
-        ({TOOL: 2 * np.eye(4)}, sf.NumberError),
-        ({TOOL: np.diag([1.0, 1.0, -1.0, 1.0])}, sf.NumberError),
-        ({TOOL: np.full((4, 4), np.nan)}, sf.NumberError),
-        ([sf.targets.Position(TOOL, [0, 0, 0], weight=-1)], sf.OptionError),
-        ([sf.targets.Position(TOOL, [0, 0, 0], priority=1.5)], sf.OptionError),
-        ([sf.targets.Position(TOOL, [0, 0, 0], point=(1, 2))], sf.ModelError),
-        ([sf.targets.Direction(TOOL, [0, 0, 0])], sf.NumberError),
-        ([sf.targets.Direction(TOOL, [0, 0, 1], axis=(0, 0, 0))], sf.OptionError),
-        ([sf.targets.Joints(np.zeros(6), joints="shoulder")], sf.ArgumentError),
-        ([sf.targets.Velocity(TOOL, np.zeros(6))], sf.ArgumentError),
+        ({}, sf.errors.ArgumentError),
+        ("tool", sf.errors.ArgumentError),
+        ({"nowhere": np.eye(4)}, sf.errors.UnknownNameError),
+        ({TOOL: np.eye(3)}, sf.errors.ShapeError),
+        ({TOOL: 2 * np.eye(4)}, sf.errors.NumberError),
+        ({TOOL: np.diag([1.0, 1.0, -1.0, 1.0])}, sf.errors.NumberError),
+        ({TOOL: np.full((4, 4), np.nan)}, sf.errors.NumberError),
+        ([sf.targets.Position(TOOL, [0, 0, 0], weight=-1)], sf.errors.OptionError),
+        ([sf.targets.Position(TOOL, [0, 0, 0], priority=1.5)], sf.errors.OptionError),
+        ([sf.targets.Position(TOOL, [0, 0, 0], point=(1, 2))], sf.errors.ModelError),
+        ([sf.targets.Direction(TOOL, [0, 0, 0])], sf.errors.NumberError),
+        ([sf.targets.Direction(TOOL, [0, 0, 1], axis=(0, 0, 0))], sf.errors.OptionError),
+        ([sf.targets.Joints(np.zeros(6), joints="shoulder")], sf.errors.ArgumentError),
+        ([sf.targets.Velocity(TOOL, np.zeros(6))], sf.errors.ArgumentError),
         (
             [sf.targets.Position(TOOL, np.zeros((2, 3))), sf.targets.Joints(np.zeros((3, 6)))],
-            sf.ShapeError,
+            sf.errors.ShapeError,
         ),
     ],
 )
@@ -231,13 +231,13 @@ def test_targets_that_make_no_sense_are_refused(targets, error):
     "options", [{"tolerance": 0.0}, {"starts": 0}, {"limits": "no"}, {"tolerance": "small"}]
 )
 def test_options_that_make_no_sense_are_refused(options):
-    with pytest.raises(sf.SixfoldError):
+    with pytest.raises(sf.errors.SixfoldError):
         sf.inverse_kinematics(ARM, {TOOL: np.eye(4)}, **options)
 
 
 def test_models_with_loops_are_refused():
     bars = four_bar(1.0, 0.5, 1.2, 0.9, (0.5, 1.2, 0.9))
-    with pytest.raises(sf.NotApplicableError, match="constraints"):
+    with pytest.raises(sf.errors.NotApplicableError, match="constraints"):
         sf.inverse_kinematics(bars, {bars.body_names[0]: np.eye(4)})
 
 

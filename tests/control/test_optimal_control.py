@@ -42,7 +42,7 @@ def swing_up(method="ddp", count=8, **options):
     guess = np.zeros((count, 80, 2))
     guess[..., 0] = np.random.default_rng(0).normal(size=(count, 80)) * 3
     given = {"dt": 0.025, "steps": 80, "cost": cheap, "final_cost": upright, "joints": ["slide"]}
-    return sf.optimal_control(CART, None, None, guess, method=method, **given, **options)
+    return sf.control.optimal_control(CART, None, None, guess, method=method, **given, **options)
 
 
 def test_a_cart_pole_swings_up_from_random_guesses():
@@ -74,7 +74,7 @@ def test_ddp_converges_quadratically_and_ilqr_linearly():
     options |= {"cost_parameters": goal, "tolerance": 1e-15}
     left = {}
     for method in ("ddp", "ilqr"):
-        found = sf.optimal_control(ARM, [0.3, 0.2], None, method=method, **options)
+        found = sf.control.optimal_control(ARM, [0.3, 0.2], None, method=method, **options)
         left[method] = found.history - found.history.min()
     # a squared error is squared again in each step, down to rounding
     small = [(a, b) for a, b in pairwise(left["ddp"]) if 1e-7 < a < 1e-2]
@@ -93,10 +93,10 @@ def test_a_linear_problem_takes_one_step_and_has_the_gains_of_lqr():
     def cost(t, q, v, tau):
         return q @ q + 0.1 * v @ v + 0.01 * tau @ tau
 
-    found = sf.optimal_control(model, [1.0], [0.0], dt=0.05, steps=300, cost=cost)
+    found = sf.control.optimal_control(model, [1.0], [0.0], dt=0.05, steps=300, cost=cost)
     assert found.iterations == 2  # one that solves it, one that finds nothing more
-    line = sf.linearize(model, [0.0], [0.0], [0.0], dt=0.05)
-    steady = sf.lqr(line, np.diag([1.0, 0.1]) * 0.05, 0.01 * 0.05)
+    line = sf.control.linearize(model, [0.0], [0.0], [0.0], dt=0.05)
+    steady = sf.control.lqr(line, np.diag([1.0, 0.1]) * 0.05, 0.01 * 0.05)
     assert -found.gains[0] == pytest.approx(steady.K, rel=1e-6)
 
 
@@ -104,8 +104,10 @@ def test_effort_limits_hold():
     weak = limited(ARM, effort_limit=6.0)
     options = {"dt": 0.02, "steps": 60, "cost": effort, "final_cost": reach}
     goal = np.array([0.6, 0.4])
-    free = sf.optimal_control(weak, None, None, limits=False, cost_parameters=goal, **options)
-    held = sf.optimal_control(weak, None, None, cost_parameters=goal, **options)
+    free = sf.control.optimal_control(
+        weak, None, None, limits=False, cost_parameters=goal, **options
+    )
+    held = sf.control.optimal_control(weak, None, None, cost_parameters=goal, **options)
     assert np.abs(free.tau).max() > 6.0
     assert np.abs(held.tau).max() <= 6.0
     assert held.converged
@@ -117,8 +119,8 @@ def test_state_limits_hold(method):
     slow = limited(ARM, velocity_limit=1.2)
     options = {"dt": 0.02, "steps": 60, "cost": effort, "final_cost": reach, "method": method}
     goal = np.array([1.0, 0.4])
-    free = sf.optimal_control(slow, None, None, cost_parameters=goal, **options)
-    held = sf.optimal_control(
+    free = sf.control.optimal_control(slow, None, None, cost_parameters=goal, **options)
+    held = sf.control.optimal_control(
         slow, None, None, cost_parameters=goal, state_limits=True, tolerance=1e-8, **options
     )
     assert np.abs(free.v).max() > 1.3
@@ -131,16 +133,16 @@ def test_state_limits_hold(method):
 def test_rows_have_costs_of_their_own_and_do_not_meet():
     goals = np.array([[0.5, 0.1], [0.2, -0.4], [-0.3, 0.3]])
     options = {"dt": 0.02, "steps": 40, "cost": effort, "final_cost": reach}
-    found = sf.optimal_control(ARM, None, None, cost_parameters=goals, **options)
+    found = sf.control.optimal_control(ARM, None, None, cost_parameters=goals, **options)
     assert found.converged.all()
     for k, goal in enumerate(goals):
-        alone = sf.optimal_control(ARM, None, None, cost_parameters=goal, **options)
+        alone = sf.control.optimal_control(ARM, None, None, cost_parameters=goal, **options)
         assert alone.cost == pytest.approx(found.cost[k], rel=1e-7)
         assert found.q[k, -1] == pytest.approx(goal, abs=0.2)
 
 
 def test_no_rows_give_no_motions():
-    found = sf.optimal_control(ARM, np.zeros((0, 2)), None, dt=0.01, steps=3, cost=cheap)
+    found = sf.control.optimal_control(ARM, np.zeros((0, 2)), None, dt=0.01, steps=3, cost=cheap)
     assert found.q.shape == (0, 4, 2)
     assert "0 of 0" in repr(found)
 
@@ -151,42 +153,44 @@ def test_one_row_is_a_trajectory():
     assert motion.q.shape == (81, 2)
     assert motion.duration == pytest.approx(2.0)
     assert "2 of 2 converged" in repr(found)
-    with pytest.raises(sf.OptionError):
+    with pytest.raises(sf.errors.OptionError):
         found.trajectory()
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"cost": None}, sf.ArgumentError),
-        ({"method": "sqp"}, sf.OptionError),
-        ({"steps": 0}, sf.OptionError),
-        ({"dt": -1.0}, sf.OptionError),
-        ({"tolerance": 0.0}, sf.OptionError),
-        ({"iterations": 0}, sf.OptionError),
-        ({"joints": "shoulder"}, sf.ArgumentError),
-        ({"joints": ["nowhere"]}, sf.UnknownNameError),
-        ({"state_limits": True}, sf.NotApplicableError),
-        ({"cost": lambda t, q: 0.0}, sf.CallbackError),
-        ({"cost": lambda t, q, v, tau: q}, sf.ShapeError),
-        ({"tau": np.zeros((3, 2))}, sf.ShapeError),
+        ({"cost": None}, sf.errors.ArgumentError),
+        ({"method": "sqp"}, sf.errors.OptionError),
+        ({"steps": 0}, sf.errors.OptionError),
+        ({"dt": -1.0}, sf.errors.OptionError),
+        ({"tolerance": 0.0}, sf.errors.OptionError),
+        ({"iterations": 0}, sf.errors.OptionError),
+        ({"joints": "shoulder"}, sf.errors.ArgumentError),
+        ({"joints": ["nowhere"]}, sf.errors.UnknownNameError),
+        ({"state_limits": True}, sf.errors.NotApplicableError),
+        ({"cost": lambda t, q: 0.0}, sf.errors.CallbackError),
+        ({"cost": lambda t, q, v, tau: q}, sf.errors.ShapeError),
+        ({"tau": np.zeros((3, 2))}, sf.errors.ShapeError),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(options, error):
     given = {"dt": 0.01, "steps": 5, "cost": cheap} | options
     with pytest.raises(error):
-        sf.optimal_control(ARM, None, None, **given)
+        sf.control.optimal_control(ARM, None, None, **given)
 
 
 def test_models_with_quaternions_are_refused():
-    with pytest.raises(sf.NotApplicableError, match="rate of a coordinate"):
-        sf.optimal_control(sf.load("floating_link"), None, None, dt=0.01, steps=5, cost=cheap)
+    with pytest.raises(sf.errors.NotApplicableError, match="rate of a coordinate"):
+        sf.control.optimal_control(
+            sf.load("floating_link"), None, None, dt=0.01, steps=5, cost=cheap
+        )
 
 
 def test_a_regulator_along_a_motion_costs_what_it_says():
     rng = np.random.default_rng(0)
     A, B = np.eye(3) + 0.1 * rng.normal(size=(20, 3, 3)), rng.normal(size=(20, 3, 1))
-    found = sf.tvlqr(A, B, Q=1.0, R=[0.3], final=5.0)
+    found = sf.control.tvlqr(A, B, Q=1.0, R=[0.3], final=5.0)
     x = x0 = rng.normal(size=3)
     spent = 0.0
     for a, b, K in zip(A, B, found.K, strict=True):
@@ -194,15 +198,15 @@ def test_a_regulator_along_a_motion_costs_what_it_says():
         spent += x @ x + 0.3 * u @ u
         x = a @ x + b @ u
     assert spent + 5 * x @ x == pytest.approx(x0 @ found.S[0] @ x0)
-    two = sf.tvlqr(np.stack([A, A]), B, Q=1.0, R=[0.3], final=5.0)
+    two = sf.control.tvlqr(np.stack([A, A]), B, Q=1.0, R=[0.3], final=5.0)
     assert two.K[1] == pytest.approx(found.K)
 
 
 def test_a_regulator_along_a_motion_keeps_it():
     plan = swing_up(count=1)
     q, v, tau = plan.q[0], plan.v[0], plan.tau[0]
-    line = sf.linearize(CART, q[:-1], v[:-1], tau, dt=0.025)
-    gains = sf.tvlqr(line.A, line.B[..., :1], [10.0, 10.0, 1.0, 1.0], 0.1).K
+    line = sf.control.linearize(CART, q[:-1], v[:-1], tau, dt=0.025)
+    gains = sf.control.tvlqr(line.A, line.B[..., :1], [10.0, 10.0, 1.0, 1.0], 0.1).K
     ends = []
     for use in (0.0, 1.0):
         x, xd = q[0] + [0.05, 0.05], v[0]
@@ -217,25 +221,27 @@ def test_a_regulator_along_a_motion_keeps_it():
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ((np.eye(2), np.ones((2, 1)), 1.0, 1.0), sf.ShapeError),
-        ((np.ones((3, 2, 2)), np.ones((4, 2, 1)), 1.0, 1.0), sf.ShapeError),
-        ((np.ones((3, 2, 2)), np.ones((3, 2, 1)), -1.0, 1.0), sf.NumberError),
-        ((np.ones((3, 2, 2)), np.ones((3, 2, 1)), 1.0, 0.0), sf.NumberError),
-        ((np.full((3, 2, 2), np.nan), np.ones((3, 2, 1)), 1.0, 1.0), sf.NumberError),
+        ((np.eye(2), np.ones((2, 1)), 1.0, 1.0), sf.errors.ShapeError),
+        ((np.ones((3, 2, 2)), np.ones((4, 2, 1)), 1.0, 1.0), sf.errors.ShapeError),
+        ((np.ones((3, 2, 2)), np.ones((3, 2, 1)), -1.0, 1.0), sf.errors.NumberError),
+        ((np.ones((3, 2, 2)), np.ones((3, 2, 1)), 1.0, 0.0), sf.errors.NumberError),
+        ((np.full((3, 2, 2), np.nan), np.ones((3, 2, 1)), 1.0, 1.0), sf.errors.NumberError),
     ],
 )
 def test_regulators_refuse_what_makes_no_sense(arguments, error):
     with pytest.raises(error):
-        sf.tvlqr(*arguments)
+        sf.control.tvlqr(*arguments)
 
 
 def test_a_regulator_takes_a_linearisation_in_discrete_time():
-    line = sf.linearize(ARM, np.zeros((4, 2)), np.zeros(2), np.zeros(2), dt=0.01)
-    assert sf.tvlqr(line, 1.0, 1.0).K.shape == (4, 2, 4)
-    with pytest.raises(sf.NotApplicableError, match="continuous"):
-        sf.tvlqr(sf.linearize(ARM, np.zeros((4, 2)), np.zeros(2), np.zeros(2)), 1.0, 1.0)
-    with pytest.raises(sf.ArgumentError):
-        sf.tvlqr(line, 1.0)
+    line = sf.control.linearize(ARM, np.zeros((4, 2)), np.zeros(2), np.zeros(2), dt=0.01)
+    assert sf.control.tvlqr(line, 1.0, 1.0).K.shape == (4, 2, 4)
+    with pytest.raises(sf.errors.NotApplicableError, match="continuous"):
+        sf.control.tvlqr(
+            sf.control.linearize(ARM, np.zeros((4, 2)), np.zeros(2), np.zeros(2)), 1.0, 1.0
+        )
+    with pytest.raises(sf.errors.ArgumentError):
+        sf.control.tvlqr(line, 1.0)
 
 
 @pytest.mark.parametrize("method", ["ilqr", "ddp"])
@@ -244,7 +250,7 @@ def test_both_backward_sweeps_find_the_same_gains(monkeypatch, method, mu):
     model = sf.load("double_pendulum")
     begun = []
     monkeypatch.setattr(solve, "_minimise", lambda sweeps, state, *_: begun.append((sweeps, state)))
-    sf.optimal_control(
+    sf.control.optimal_control(
         model,
         [[0.3, -0.2], [0.5, 0.1], [-0.4, 0.2]],
         None,
@@ -286,10 +292,10 @@ def test_one_start_is_solved_as_in_a_batch():
         "cost": lambda t, q, v, tau: 1e-2 * tau @ tau,
         "final_cost": lambda q, v: 100.0 * q @ q + v @ v,
     }
-    many = sf.optimal_control(model, q0, None, **options)
+    many = sf.control.optimal_control(model, q0, None, **options)
     assert many.converged.all()
     for k in range(4):
-        one = sf.optimal_control(model, q0[k], None, **options)
+        one = sf.control.optimal_control(model, q0[k], None, **options)
         assert one.cost == pytest.approx(many.cost[k], rel=1e-8)
 
 
@@ -304,7 +310,7 @@ def slight(t, q, v, tau):
 
 def test_the_zero_guess_of_a_swing_up_is_pushed_off_its_saddle_point():
     options = {"dt": 0.02, "steps": 100, "cost": slight, "final_cost": hanging}
-    found = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], **options)
+    found = sf.control.optimal_control(sf.load("pendulum"), [0.0], [0.0], **options)
     assert found.history[0] > 399.0  # it hangs, and no force changes the cost to first order
     assert found.converged and found.pushed and found.cost < 0.1
     assert "1 pushed off a saddle point" in repr(found)
@@ -315,7 +321,7 @@ def test_a_cart_that_balances_is_not_taken_for_the_best_way_to_fall():
         return 200 * (2 - 2 * np.cos(q[1]) + v @ v + q[0] ** 2)
 
     options = {"dt": 0.02, "steps": 150, "cost": slight, "final_cost": down, "joints": ["slide"]}
-    found = sf.optimal_control(CART, [0.0, np.pi], None, **options)
+    found = sf.control.optimal_control(CART, [0.0, np.pi], None, **options)
     assert found.converged and found.pushed and found.cost < 10.0
 
 
@@ -324,21 +330,23 @@ def test_each_row_says_why_it_stopped():
     guess[1] = 1e200
     guess[2] = np.linspace(0.0, 5.0, 100)[:, None]
     options = {"dt": 0.02, "steps": 100, "cost": slight, "final_cost": hanging}
-    found = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], guess, iterations=3, **options)
+    found = sf.control.optimal_control(
+        sf.load("pendulum"), [0.0], [0.0], guess, iterations=3, **options
+    )
     assert found.status.tolist() == ["iterations", "not finite", "iterations"]
     assert "0 of 3 converged, 2 used up their iterations, 1 began with a cost" in repr(found)
-    whole = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], guess, **options)
+    whole = sf.control.optimal_control(sf.load("pendulum"), [0.0], [0.0], guess, **options)
     assert whole.status.tolist() == ["converged", "not finite", "converged"]
     assert (whole.converged == (whole.status == "converged")).all()
     assert whole.pushed.tolist() == [True, False, False]
-    alone = sf.optimal_control(sf.load("pendulum"), [0.0], [0.0], **options)
+    alone = sf.control.optimal_control(sf.load("pendulum"), [0.0], [0.0], **options)
     assert np.allclose(alone.cost, whole.cost[0], rtol=1e-6)
 
 
 def test_a_row_that_no_state_within_the_limits_can_serve_says_so():
     model = limited(sf.load("pendulum"), lower=0.5, upper=1.0)
     options = {"dt": 0.02, "steps": 20, "cost": slight, "final_cost": hanging}
-    found = sf.optimal_control(model, [0.0], [0.0], state_limits=True, **options)
+    found = sf.control.optimal_control(model, [0.0], [0.0], state_limits=True, **options)
     assert not found.converged and found.violation > 0.4
     assert found.status in ("state limits", "iterations", "stalled")
     assert "0 of 1 converged, 1 " in repr(found)

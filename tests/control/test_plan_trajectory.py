@@ -14,8 +14,8 @@ LIMITS = {"velocity_limit": 1.5, "acceleration_limit": 6.0, "effort_limit": 120.
 
 
 def test_two_waypoints_give_the_minimum_jerk_polynomial():
-    motion = sf.plan_trajectory(ARM, WAY[:2], duration=2.0)
-    reference = sf.controllers.minimum_jerk(WAY[0], WAY[1], 2.0)
+    motion = sf.control.plan_trajectory(ARM, WAY[:2], duration=2.0)
+    reference = sf.control.minimum_jerk(WAY[0], WAY[1], 2.0)
     for k in (0, 37, 100, 200):
         q, v, a = reference(motion.t[k])
         assert motion.q[k] == pytest.approx(q, abs=1e-12)
@@ -25,7 +25,9 @@ def test_two_waypoints_give_the_minimum_jerk_polynomial():
 
 @pytest.mark.parametrize("spline", ["minimum_jerk", "cubic"])
 def test_the_motion_passes_the_waypoints_and_rests_at_both_ends(spline):
-    motion = sf.plan_trajectory(ARM, WAY, times=[0, 1, 3], duration=3.0, dt=0.01, spline=spline)
+    motion = sf.control.plan_trajectory(
+        ARM, WAY, times=[0, 1, 3], duration=3.0, dt=0.01, spline=spline
+    )
     assert motion.q[[0, 100, 300]] == pytest.approx(WAY, abs=1e-12)
     assert np.abs(motion.v[[0, -1]]).max() < 1e-12
     assert motion.t[-1] == 3.0
@@ -54,7 +56,7 @@ def test_no_other_motion_through_the_waypoints_is_smoother(order):
 @pytest.mark.parametrize("left_out", [(), ("velocity_limit",), ("effort_limit", "velocity_limit")])
 def test_limits_hold_and_one_of_them_is_reached(left_out):
     limits = {name: x for name, x in LIMITS.items() if name not in left_out}
-    motion = sf.plan_trajectory(ARM, waypoints=WAY, **limits)
+    motion = sf.control.plan_trajectory(ARM, waypoints=WAY, **limits)
     used = [np.abs(motion.a).max() / 6.0]
     if "velocity_limit" in limits:
         used.append(np.abs(motion.v).max() / 1.5)
@@ -62,25 +64,27 @@ def test_limits_hold_and_one_of_them_is_reached(left_out):
         used.append(np.abs(motion.tau).max() / 120.0)
     assert max(used) <= 1 + 1e-9
     quicker = motion.duration * 0.98
-    with pytest.raises(sf.StateError, match="at least"):
-        sf.plan_trajectory(ARM, WAY, duration=quicker, **limits)
+    with pytest.raises(sf.errors.StateError, match="at least"):
+        sf.control.plan_trajectory(ARM, WAY, duration=quicker, **limits)
 
 
 def test_the_scaling_by_joint_forces_is_exact():
     free = ARM.without(friction=True)
-    motion = sf.plan_trajectory(free, WAY, effort_limit=100.0, velocity_limit=np.inf, dt=1e-3)
+    motion = sf.control.plan_trajectory(
+        free, WAY, effort_limit=100.0, velocity_limit=np.inf, dt=1e-3
+    )
     assert np.abs(motion.tau).max() == pytest.approx(100.0, rel=1e-3)
     assert "effort limit" in motion.notes[0]
 
 
 def test_a_robot_too_weak_to_stand_is_told_where():
-    with pytest.raises(sf.StateError, match="to stand there"):
-        sf.plan_trajectory(ARM, WAY, effort_limit=5.0)
+    with pytest.raises(sf.errors.StateError, match="to stand there"):
+        sf.control.plan_trajectory(ARM, WAY, effort_limit=5.0)
 
 
 def test_the_plan_can_be_simulated():
     model = sf.load("double_pendulum")
-    motion = sf.plan_trajectory(model, [[0, 0], [1.0, -0.5]], duration=1.0, dt=1e-3)
+    motion = sf.control.plan_trajectory(model, [[0, 0], [1.0, -0.5]], duration=1.0, dt=1e-3)
     q, _ = sf.rollout(
         model, motion.q[0], motion.v[0], motion.tau[:-1], dt=motion.dt, steps=len(motion.t) - 1
     )
@@ -90,29 +94,29 @@ def test_the_plan_can_be_simulated():
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"waypoints": WAY[0]}, sf.ShapeError),
-        ({"waypoints": WAY[:, :3]}, sf.ShapeError),
-        ({"waypoints": WAY * np.nan}, sf.NumberError),
-        ({"waypoints": WAY[[0, 0]]}, sf.NumberError),
-        ({"times": [0, 1]}, sf.ShapeError),
-        ({"times": [0, 2, 1]}, sf.OptionError),
-        ({"times": [0, 1, 1]}, sf.OptionError),
-        ({"times": [0, 0, 1]}, sf.OptionError),
-        ({"duration": -1.0}, sf.OptionError),
-        ({"dt": 0.0}, sf.OptionError),
-        ({"spline": "quadratic"}, sf.OptionError),
-        ({"velocity_limit": [1.0, 2.0]}, sf.ShapeError),
-        ({"velocity_limit": -1.0}, sf.OptionError),
+        ({"waypoints": WAY[0]}, sf.errors.ShapeError),
+        ({"waypoints": WAY[:, :3]}, sf.errors.ShapeError),
+        ({"waypoints": WAY * np.nan}, sf.errors.NumberError),
+        ({"waypoints": WAY[[0, 0]]}, sf.errors.NumberError),
+        ({"times": [0, 1]}, sf.errors.ShapeError),
+        ({"times": [0, 2, 1]}, sf.errors.OptionError),
+        ({"times": [0, 1, 1]}, sf.errors.OptionError),
+        ({"times": [0, 0, 1]}, sf.errors.OptionError),
+        ({"duration": -1.0}, sf.errors.OptionError),
+        ({"dt": 0.0}, sf.errors.OptionError),
+        ({"spline": "quadratic"}, sf.errors.OptionError),
+        ({"velocity_limit": [1.0, 2.0]}, sf.errors.ShapeError),
+        ({"velocity_limit": -1.0}, sf.errors.OptionError),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(options, error):
     with pytest.raises(error):
-        sf.plan_trajectory(ARM, **{"waypoints": WAY, "velocity_limit": 1.0, **options})
+        sf.control.plan_trajectory(ARM, **{"waypoints": WAY, "velocity_limit": 1.0, **options})
 
 
 def test_without_limits_a_duration_is_asked_for():
     chain = sf.load("planar_chain")
-    with pytest.raises(sf.NotApplicableError, match="duration"):
-        sf.plan_trajectory(chain, [[0, 0, 0], [1, 1, 1]])
-    with pytest.raises(sf.NotApplicableError, match="no rates"):
-        sf.plan_trajectory(sf.load("floating_link"), np.zeros((2, 8)))
+    with pytest.raises(sf.errors.NotApplicableError, match="duration"):
+        sf.control.plan_trajectory(chain, [[0, 0, 0], [1, 1, 1]])
+    with pytest.raises(sf.errors.NotApplicableError, match="no rates"):
+        sf.control.plan_trajectory(sf.load("floating_link"), np.zeros((2, 8)))

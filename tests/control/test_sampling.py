@@ -12,15 +12,15 @@ def push(t, q, v, action):
 
 
 def upright(t, q, v, action):
-    return sf.cos(q[1]) - 0.1 * q[0] ** 2 - 0.01 * v[1] ** 2 - 0.001 * action[0] ** 2
+    return sf.math.cos(q[1]) - 0.1 * q[0] ** 2 - 0.01 * v[1] ** 2 - 0.001 * action[0] ** 2
 
 
 def cart(**options):
-    model = sf.tasks.cart_pole().model
+    model = sf.learn.tasks.cart_pole().model
     return sf.Stepper(model, dt=0.02, control=push, actions=1, bounds=(-1.0, 1.0), **options)
 
 
-@pytest.mark.parametrize("planner", [sf.MPPI, sf.CrossEntropy])
+@pytest.mark.parametrize("planner", [sf.control.MPPI, sf.control.CrossEntropy])
 def test_a_pole_is_swung_up(planner):
     plan = planner(cart(reward=upright), horizon=60, samples=600, noise=0.6, knots=12)
     real = cart()
@@ -30,7 +30,7 @@ def test_a_pole_is_swung_up(planner):
     assert np.cos(real.q[1]) > 0.97 and abs(real.q[0]) < 1.0
 
 
-@pytest.mark.parametrize("planner", [sf.MPPI, sf.CrossEntropy])
+@pytest.mark.parametrize("planner", [sf.control.MPPI, sf.control.CrossEntropy])
 def test_a_plan_nears_the_known_best(planner):
     model = sf.load("pendulum")
 
@@ -45,7 +45,10 @@ def test_a_plan_nears_the_known_best(planner):
 
 
 def test_the_same_seed_gives_the_same_plan():
-    plans = [sf.MPPI(cart(reward=upright), horizon=20, samples=64, noise=0.5, seed=4) for _ in "ab"]
+    plans = [
+        sf.control.MPPI(cart(reward=upright), horizon=20, samples=64, noise=0.5, seed=4)
+        for _ in "ab"
+    ]
     actions = [plan([0.1, 3.0], [0.0, 0.0]) for plan in plans]
     np.testing.assert_array_equal(*actions)
 
@@ -65,12 +68,12 @@ def test_a_plan_sees_the_ground():
         control=hold,
         actions=12,
         bounds=(-1.0, 1.0),
-        contacts=sf.Ground(friction=0.8),
+        contacts=sf.contact.Ground(friction=0.8),
         reward=lambda t, q, v, action: -((q[2] - 0.22) ** 2),
     )
     q = sf.neutral(robot)
     q[2], q[7:] = 0.2987, home
-    plan = sf.MPPI(stepper, horizon=30, samples=128, noise=0.4, knots=2, iterations=6)
+    plan = sf.control.MPPI(stepper, horizon=30, samples=128, noise=0.4, knots=2, iterations=6)
     stepper.reset(q)
     still = stepper.returns(np.zeros((1, 30, 12)))[0]
     plan(q, np.zeros(18))
@@ -87,20 +90,20 @@ def test_bad_arguments_are_named():
     stepper = cart(reward=upright)
     good = {"horizon": 5, "samples": 10, "noise": 0.1}
     cases = {
-        "horizon": ({"horizon": 0}, sf.OptionError),
-        "samples": ({"samples": 1}, sf.OptionError),
-        "noise": ({"noise": -1.0}, sf.OptionError),
-        "knots": ({"knots": 6}, sf.OptionError),
-        "temperature": ({"temperature": 0.0}, sf.OptionError),
-        "start": ({"start": [1.0, 2.0]}, sf.ShapeError),
-        "seed": ({"seed": -1}, sf.OptionError),
+        "horizon": ({"horizon": 0}, sf.errors.OptionError),
+        "samples": ({"samples": 1}, sf.errors.OptionError),
+        "noise": ({"noise": -1.0}, sf.errors.OptionError),
+        "knots": ({"knots": 6}, sf.errors.OptionError),
+        "temperature": ({"temperature": 0.0}, sf.errors.OptionError),
+        "start": ({"start": [1.0, 2.0]}, sf.errors.ShapeError),
+        "seed": ({"seed": -1}, sf.errors.OptionError),
     }
     for name, (options, error) in cases.items():
         with pytest.raises(error, match=name):
-            sf.MPPI(stepper, **(good | options))
-    with pytest.raises(sf.OptionError, match="elites"):
-        sf.CrossEntropy(stepper, elites=11, **good)
-    with pytest.raises(sf.ArgumentError, match="stepper"):
-        sf.MPPI(3, **good)
-    with pytest.raises(sf.NotApplicableError, match="reward"):
-        sf.MPPI(cart(), **good)
+            sf.control.MPPI(stepper, **(good | options))
+    with pytest.raises(sf.errors.OptionError, match="elites"):
+        sf.control.CrossEntropy(stepper, elites=11, **good)
+    with pytest.raises(sf.errors.ArgumentError, match="stepper"):
+        sf.control.MPPI(3, **good)
+    with pytest.raises(sf.errors.NotApplicableError, match="reward"):
+        sf.control.MPPI(cart(), **good)

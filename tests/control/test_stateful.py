@@ -20,7 +20,7 @@ def slider(mass=2.0):
 
 
 def law(t, q, v, x):
-    return -20.0 * q - 5.0 * v - 30.0 * x[:2] + x[2], np.array([q[0], q[1], sf.cos(t) - x[2]])
+    return -20.0 * q - 5.0 * v - 30.0 * x[:2] + x[2], np.array([q[0], q[1], sf.math.cos(t) - x[2]])
 
 
 def sampled(t, q, v, x):
@@ -123,7 +123,7 @@ def test_starts_states_and_parameters_are_batches():
     )
     assert all(a is b for a, b in zip(given, out, strict=True))
     np.testing.assert_array_equal(out[2], x)
-    with pytest.raises(sf.ShapeError, match="'out'"):
+    with pytest.raises(sf.errors.ShapeError, match="'out'"):
         sf.rollout(
             PENDULUM, *START, dt=1e-3, steps=30, parameters=gains, x0=x0, out=out[:2], **options
         )
@@ -137,7 +137,7 @@ def test_a_floating_tree_keeps_its_momentum_beside_a_state():
 
     def wobble(t, q, v, x):
         zeros = [0.0 * t] * 6
-        return np.array([*zeros, *(-0.2 * v[6:] + x[0])]), np.array([sf.cos(t) - x[0]])
+        return np.array([*zeros, *(-0.2 * v[6:] + x[0])]), np.array([sf.math.cos(t) - x[0]])
 
     run = sf.simulate(
         model, q, 0.2 * v, 1.0, integrator="lie_rk4", control=wobble, x0=[0.0], every=50
@@ -168,23 +168,28 @@ def test_a_state_that_runs_away_is_named():
     def grows(t, q, v, x):
         return 0.0 * q, x * x
 
-    with pytest.raises(sf.SimulationError, match=r"state x\[0\] of the controller"):
+    with pytest.raises(sf.errors.SimulationError, match=r"state x\[0\] of the controller"):
         sf.simulate(PENDULUM, *START, 2.0, control=grows, x0=[5.0], dt=1e-2)
 
 
 @pytest.mark.parametrize(
     ("control", "x0", "error", "words"),
     [
-        (lambda t, q, v, x: q, [0.0], sf.ShapeError, ("two arrays", "control(t, q, v, x)")),
-        (lambda t, q, v, x: (q, x, x), [0.0], sf.ShapeError, ("two arrays",)),
-        (lambda t, q, v, x: (q, q), [0.0], sf.ShapeError, ("1 states", "(2,)")),
-        (lambda t, q, v, x: (x, x), [0.0], sf.ShapeError, ("2 joint forces", "(1,)")),
-        (lambda t, q, v, x: None, [0.0], sf.CallbackError, ("two arrays", "return tau, rates")),
-        (lambda t, q, v: q, [0.0], sf.CallbackError, ("(t, q, v, x)", "x0=")),
-        (lambda t, q, v, x: (q, x), [], sf.NumberError, ("'x0'",)),
-        (lambda t, q, v, x: (q, x), [np.nan], sf.SixfoldError, ("'x0'",)),
+        (lambda t, q, v, x: q, [0.0], sf.errors.ShapeError, ("two arrays", "control(t, q, v, x)")),
+        (lambda t, q, v, x: (q, x, x), [0.0], sf.errors.ShapeError, ("two arrays",)),
+        (lambda t, q, v, x: (q, q), [0.0], sf.errors.ShapeError, ("1 states", "(2,)")),
+        (lambda t, q, v, x: (x, x), [0.0], sf.errors.ShapeError, ("2 joint forces", "(1,)")),
+        (
+            lambda t, q, v, x: None,
+            [0.0],
+            sf.errors.CallbackError,
+            ("two arrays", "return tau, rates"),
+        ),
+        (lambda t, q, v: q, [0.0], sf.errors.CallbackError, ("(t, q, v, x)", "x0=")),
+        (lambda t, q, v, x: (q, x), [], sf.errors.NumberError, ("'x0'",)),
+        (lambda t, q, v, x: (q, x), [np.nan], sf.errors.SixfoldError, ("'x0'",)),
         (lambda t, q, v, x: (q, x), np.zeros((3, 2, 1)), None, ()),
-        (None, [0.0], sf.NotApplicableError, ("'x0'", "without a controller")),
+        (None, [0.0], sf.errors.NotApplicableError, ("'x0'", "without a controller")),
     ],
 )
 def test_states_and_rates_that_do_not_fit_are_named(control, x0, error, words):
@@ -207,8 +212,8 @@ def test_states_and_rates_that_do_not_fit_are_named(control, x0, error, words):
 
 def test_pid_removes_the_error_that_a_constant_load_leaves():
     load = np.array([3.0, -1.0])
-    pd = sf.controllers.pd(PENDULUM, [0.3, 0.2], 60.0, 15.0)
-    pid = sf.controllers.pid(PENDULUM, [0.3, 0.2], 60.0, 80.0, 15.0)
+    pd = sf.control.pd(PENDULUM, [0.3, 0.2], 60.0, 15.0)
+    pid = sf.control.pid(PENDULUM, [0.3, 0.2], 60.0, 80.0, 15.0)
     options = {"dt": 1e-3, "steps": 40_000, "every": 40_000}
     q, _ = sf.rollout(PENDULUM, *START, load, control=pd, **options)
     assert np.abs(q[-1] - [0.3, 0.2]).max() > 0.01
@@ -218,7 +223,7 @@ def test_pid_removes_the_error_that_a_constant_load_leaves():
 
 
 def test_pid_of_a_slider_follows_its_closed_form():
-    pid = sf.controllers.pid(slider(), [0.7], 8.0, 6.0, 2.0)
+    pid = sf.control.pid(slider(), [0.7], 8.0, 6.0, 2.0)
     run = sf.simulate(slider(), [1.0], [-0.5], 3.0, control=pid)
     A = np.array([[0.0, 1.0, 0.0], [-4.0, -1.0, -3.0], [1.0, 0.0, 0.0]])
     want = exponential(A, run.t, [0.3, -0.5, 0.0])
@@ -227,7 +232,7 @@ def test_pid_of_a_slider_follows_its_closed_form():
 
 
 def test_a_digital_pid_sums_errors_once_a_step():
-    pid = sf.controllers.pid(PENDULUM, [0.0, 0.0], 60.0, 80.0, 15.0, sample_time=2e-3)
+    pid = sf.control.pid(PENDULUM, [0.0, 0.0], 60.0, 80.0, 15.0, sample_time=2e-3)
     run = sf.simulate(PENDULUM, *START, 0.2, dt=2e-3, hold=True, control=pid)
     sums = np.cumsum(-2e-3 * run.q, axis=0)
     np.testing.assert_allclose(run.x[1:], sums[:-1], atol=1e-13)
@@ -247,10 +252,10 @@ def test_a_digital_pid_sums_errors_once_a_step():
     ],
 )
 def test_a_pid_at_another_rate_than_the_steps_is_refused(sample_time, options):
-    pid = sf.controllers.pid(PENDULUM, [0.0, 0.0], 6.0, 8.0, 1.0, sample_time=sample_time)
-    with pytest.raises(sf.NotApplicableError, match=r"sample_time"):
+    pid = sf.control.pid(PENDULUM, [0.0, 0.0], 6.0, 8.0, 1.0, sample_time=sample_time)
+    with pytest.raises(sf.errors.NotApplicableError, match=r"sample_time"):
         sf.simulate(PENDULUM, *START, 0.01, control=pid, **options)
-    with pytest.raises(sf.NotApplicableError, match=r"sample_time"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"sample_time"):
         sf.rollout(PENDULUM, *START, control=pid, steps=3, **{"dt": 1e-3, **options})
 
 
@@ -260,8 +265,8 @@ def test_saturation_leaves_the_states_of_the_controller_inside():
         "box", joint=sf.Prismatic("x"), inertia=sf.Inertia.from_mass(2.0), effort_limit=1.5
     )
     model = builder.build()
-    pid = sf.controllers.pid(model, [0.0], 8.0, 6.0, 2.0)
-    cut = sf.controllers.saturated(model, pid)
+    pid = sf.control.pid(model, [0.0], 8.0, 6.0, 2.0)
+    cut = sf.control.saturated(model, pid)
     run = sf.simulate(model, [1.0], [0.0], 1.0, control=cut)
     np.testing.assert_allclose(run.tau[0], [-1.5])
     free = np.clip(-8.0 * run.q + 6.0 * run.x - 2.0 * run.v, -1.5, 1.5)
@@ -273,8 +278,8 @@ def test_saturation_leaves_the_states_of_the_controller_inside():
 def test_the_observer_sees_a_constant_disturbance_behind_its_filter(name):
     model = sf.load(name)
     d = np.linspace(-1.0, 1.0, model.nv)
-    hold_up = sf.controllers.gravity_compensation(model)
-    watch = sf.controllers.disturbance_observer(model, hold_up, 40.0, compensate=False)
+    hold_up = sf.control.gravity_compensation(model)
+    watch = sf.control.disturbance_observer(model, hold_up, 40.0, compensate=False)
     q0 = sf.random_state(model, seed=4)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -287,8 +292,8 @@ def test_the_observer_sees_a_constant_disturbance_behind_its_filter(name):
 
 def test_the_observer_takes_a_disturbance_off():
     goal = [0.3, 0.2]
-    pd = sf.controllers.pd(PENDULUM, goal, 60.0, 15.0)
-    watch = sf.controllers.disturbance_observer(PENDULUM, pd, 10.0)
+    pd = sf.control.pd(PENDULUM, goal, 60.0, 15.0)
+    watch = sf.control.disturbance_observer(PENDULUM, pd, 10.0)
     q, _, _ = sf.rollout(
         PENDULUM, *START, [3.0, -1.0], dt=1e-3, steps=15_000, every=15_000, control=watch
     )
@@ -297,25 +302,25 @@ def test_the_observer_takes_a_disturbance_off():
 
 def test_a_filtered_velocity_is_the_velocity_behind_a_low_pass():
     # a slider that coasts: the estimate is c (1 - exp(-w t))
-    coast = sf.controllers.filtered_velocity(slider(), lambda t, q, v: 0.0 * q, 20.0, [1.0])
+    coast = sf.control.filtered_velocity(slider(), lambda t, q, v: 0.0 * q, 20.0, [1.0])
     run = sf.simulate(slider(), [1.0], [0.5], 0.5, control=coast)
     want = 0.5 * (1 - np.exp(-20.0 * run.t))
     np.testing.assert_allclose(coast.estimate(run.q, run.x)[:, 0], want, atol=1e-8)
     assert run.notes == ()
-    pd = sf.controllers.pd(PENDULUM, [0.0, 0.0], 60.0, 15.0)
-    blind = sf.controllers.filtered_velocity(PENDULUM, pd, 200.0, START[0])
+    pd = sf.control.pd(PENDULUM, [0.0, 0.0], 60.0, 15.0)
+    blind = sf.control.filtered_velocity(PENDULUM, pd, 200.0, START[0])
     held = sf.simulate(PENDULUM, *START, 4.0, control=blind, every=100)
     assert np.abs(held.q[-1]).max() < 1e-2
 
 
 def test_what_the_ready_made_ones_cannot_do_is_refused():
-    c = sf.controllers
+    c = sf.control
     pid = c.pid(PENDULUM, [0.0, 0.0], 1.0, 1.0, 1.0)
-    with pytest.raises(sf.NotApplicableError, match="with states"):
+    with pytest.raises(sf.errors.NotApplicableError, match="with states"):
         c.disturbance_observer(PENDULUM, pid, 1.0)
-    with pytest.raises(sf.NotApplicableError, match="free joint"):
+    with pytest.raises(sf.errors.NotApplicableError, match="free joint"):
         c.filtered_velocity(sf.load("floating_link"), lambda t, q, v: v, 1.0, np.zeros(8))
-    with pytest.raises(sf.ArgumentError, match="'control'"):
+    with pytest.raises(sf.errors.ArgumentError, match="'control'"):
         c.filtered_velocity(PENDULUM, 3.0, 1.0, [0.0, 0.0])
-    with pytest.raises(sf.OptionError, match="'sample_time'"):
+    with pytest.raises(sf.errors.OptionError, match="'sample_time'"):
         c.pid(PENDULUM, [0.0, 0.0], 1.0, 1.0, 1.0, sample_time=-1.0)

@@ -9,7 +9,7 @@ import sixfold as sf
 
 def swinging(t, q, v, p):
     """Return forces that depend on all that a controller is given."""
-    return p[0] * (sf.sin(3.0 * t) - q) - p[1] * v
+    return p[0] * (sf.math.sin(3.0 * t) - q) - p[1] * v
 
 
 class Counting:
@@ -92,7 +92,7 @@ def closed_loop(steps):
 def contact(steps):
     """A ball that lies in the ground, touches it, and falls."""
     model = sf.load("floating_link")
-    ground = sf.Ground(points=(sf.ContactPoint(model.body_names[0], radius=0.1),))
+    ground = sf.contact.Ground(points=(sf.contact.ContactPoint(model.body_names[0], radius=0.1),))
     q0 = np.tile(sf.neutral(model), (3, 1))
     q0[:, 2] = [0.05, 0.1, 0.3]
     return model, q0, None, None, {"dt": 1e-3, "steps": steps, "contacts": ground}
@@ -104,7 +104,7 @@ def newton(steps):
 
     def law(t, q, v):
         goal = 1.0 + q[0] * q[0]
-        y = sf.repeat(40, lambda y: y - (y * y * y - goal) / (3.0 * y * y), goal)
+        y = sf.math.repeat(40, lambda y: y - (y * y * y - goal) / (3.0 * y * y), goal)
         return np.array([-y * q[0], -v[1]])
 
     return model, q0, v0, None, {"dt": 1e-2, "steps": steps, "control": law, "compiled": True}

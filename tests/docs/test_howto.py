@@ -103,7 +103,7 @@ def test_the_reader_of_the_page_makes_models_that_can_be_saved(tmp_path):
 def test_the_number_of_the_page_is_registered():
     Interval = run(DOCS / "howto" / "backend.md")["Interval"]
     assert reading_of(Interval).rank == 5
-    low = sf.sin(Interval(0.0, 0.2))
+    low = sf.math.sin(Interval(0.0, 0.2))
     assert low.low <= 0.0 and low.high >= np.sin(0.2)
 
 
@@ -126,7 +126,7 @@ def test_the_quantity_of_the_page_is_like_those_of_the_library(robot, motor_powe
     np.testing.assert_array_equal(out, motor_power(model, q, v, v))
     single = motor_power(model, *(x.astype(np.float32) for x in (q, v, v)))
     assert single.dtype == np.float32
-    with pytest.raises(sf.ShapeError, match="motor_power: argument 'v'"):
+    with pytest.raises(sf.errors.ShapeError, match="motor_power: argument 'v'"):
         motor_power(model, q, v[:, :-1], v)
     kernel = sf.compile(motor_power, model)
     np.testing.assert_array_equal(kernel(q, v, v), out)

@@ -96,12 +96,14 @@ def test_the_published_moments_of_the_puma_are_told():
     [{"samples": -1}, {"samples": 1.5}, {"samples": "many"}, {"seed": -1}, {"seed": None}],
 )
 def test_options_that_are_no_whole_numbers_are_refused(options):
-    with pytest.raises(sf.OptionError, match="a whole number >= 0"):
+    with pytest.raises(sf.errors.OptionError, match="a whole number >= 0"):
         sf.diagnose(chain(ROD).build(), **options)
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(sf.ArgumentError, match="diagnose: the first argument must be a Model"):
+    with pytest.raises(
+        sf.errors.ArgumentError, match="diagnose: the first argument must be a Model"
+    ):
         sf.diagnose("panda.urdf")
 
 

@@ -104,7 +104,7 @@ def test_inspect_shows_constraints_and_mobility(tmp_path):
 
 def test_a_disc_that_always_lies_flat_is_refused_by_name():
     builder = fourbar().add_rolling("crank", 0.3, name="wheel")
-    with pytest.raises(sf.ModelError, match=r"'wheel'.*lies flat"):
+    with pytest.raises(sf.errors.ModelError, match=r"'wheel'.*lies flat"):
         builder.build()
 
 

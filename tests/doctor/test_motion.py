@@ -15,7 +15,7 @@ def test_a_joint_with_no_inertia_behind_it_is_an_error_on_its_line():
     model = with_lines(chain(ROD, ROD, NOTHING).build())
     found = only(model, "joint-without-inertia")
     assert (found.severity, found.where, found.line) == ("error", "joint 'jc'", 102)
-    with pytest.raises(sf.SingularModelError):
+    with pytest.raises(sf.errors.SingularModelError):
         sf.forward_dynamics(model, [0] * 3, [0] * 3, [0] * 3)
     armed = chain(ROD, ROD, NOTHING, armature=0.1).build()
     assert "joint-without-inertia" not in dict(codes(armed))

@@ -126,7 +126,7 @@ APPLIED = Force.of([0.3, -0.1, 0.7, 1.0, 2.0, -0.5])
 def subspaces():
     rng = np.random.default_rng(3)
     return [
-        Subspace(*(sf.Motion.of(row) for row in rng.standard_normal((n, 6)).tolist()))
+        Subspace(*(sf.spatial.Motion.of(row) for row in rng.standard_normal((n, 6)).tolist()))
         for n in range(1, 6)
     ]
 

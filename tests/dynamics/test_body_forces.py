@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.compiler.graph import trace
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.fast.inverse_dynamics import (
     body_forces,
@@ -14,7 +15,6 @@ from sixfold.dynamics.fast.inverse_dynamics import (
     rotation_acceleration,
 )
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.compiler.graph import trace
 from sixfold.spatial import Inertia, Symmetric3, Vector3
 from tests.dynamics.models import MODELS
 from tests.dynamics.support import EPS, array, error, flat, pushes, six, tables

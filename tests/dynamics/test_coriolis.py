@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.compiler.graph import optimise, trace
 from sixfold.dynamics.book import lagrange
 from sixfold.dynamics.fast.coriolis import coriolis
+from sixfold.model import random_tree
 from sixfold.quantities import readings
 from sixfold.runtime.kernels.kernels import for_kernel
-from sixfold.compiler.graph import optimise, trace
-from sixfold.model.samples import random_tree
 from sixfold.spatial import CoriolisInertia, Force, Motion, Transform, Vector3, rotation
 
 

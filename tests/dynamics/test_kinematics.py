@@ -7,8 +7,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.dynamics.kinematics import motions
-from sixfold.model import STANDARD_JOINTS
-from sixfold.model.samples import Rolling
+from sixfold.model import STANDARD_JOINTS, Rolling
 from sixfold.scalar import differentiate
 from sixfold.spatial import Column, Inertia, Transform
 from tests.dynamics.support import EPS, array, error, flat, fn, rate, six, tables
@@ -154,7 +153,7 @@ def test_classical_and_spatial_accelerations_differ_by_omega_cross_v(model):
 def test_classical_acceleration_about_the_world_origin_is_refused():
     model = MODELS["Revolute"]
     q, v, a = values(model)
-    with pytest.raises(sf.OptionError, match="aligned"):
+    with pytest.raises(sf.errors.OptionError, match="aligned"):
         fn.body_accelerations(model, q, v, a, frame="world", kind="classical")
 
 

@@ -53,7 +53,9 @@ def test_gravity_is_an_upward_acceleration_of_the_base():
     """A pendulum held out sideways needs a torque that lifts it: + m g L."""
     model = sf.load("pendulum")
     q, zero = model.positions([np.pi / 2]), model.velocities([0.0])
-    tau = newton_euler(model.tree, q, zero, zero, pushes(model.without()) | {1: sf.Force.zero()})
+    tau = newton_euler(
+        model.tree, q, zero, zero, pushes(model.without()) | {1: sf.spatial.Force.zero()}
+    )
     assert tau[1][0] == pytest.approx(1.0 * 9.81 * 0.5, rel=4 * EPS)
 
 
@@ -237,9 +239,9 @@ def test_rate_of_angular_momentum_of_a_particle_is_the_moment_of_its_force():
     assert np.abs(np.cross(v, m * vdot)).max() > 0.1
     # p x m v and p x F as the library has them: momentum of a particle, moment of a force
     particle = sf.Inertia.from_mass(m, p.tolist())
-    momentum = particle @ sf.Motion.of([0.0, 0.0, 0.0, *v])
+    momentum = particle @ sf.spatial.Motion.of([0.0, 0.0, 0.0, *v])
     np.testing.assert_allclose(vector(momentum.ang), np.cross(p, m * v), rtol=0, atol=8 * EPS)
-    force = sf.Force.at_point(Vector3(*(m * vdot)), Vector3(*p))
+    force = sf.spatial.Force.at_point(Vector3(*(m * vdot)), Vector3(*p))
     np.testing.assert_allclose(measured, vector(force.ang), rtol=0, atol=1e-8)
 
 

@@ -231,9 +231,9 @@ def test_force_at_the_tip_of_the_sample_chain():
 def test_skeleton_functions_are_public():
     chain, _ = random_chain(2)
     q, v, a = state(2)
-    assert sf.skeleton_fd(chain, q, v, a) == skeleton_fd(chain, q, v, a)
-    assert sf.skeleton_id(chain, q, v, a) == skeleton_id(chain, q, v, a)
-    assert sf.PlanarChain is PlanarChain
+    assert sf.planar.skeleton_fd(chain, q, v, a) == skeleton_fd(chain, q, v, a)
+    assert sf.planar.skeleton_id(chain, q, v, a) == skeleton_id(chain, q, v, a)
+    assert sf.planar.PlanarChain is PlanarChain
 
 
 # -- errors

@@ -13,7 +13,7 @@ G = 9.81
 RNG = np.random.default_rng(8)
 COM = ((0.2, 0.05), (0.25, -0.04), (0.1, 0.0))
 DATA = {"m": (1.2, 0.7, 0.4), "I": (0.03, 0.02, 0.01), "l": (0.5, 0.4, 0.3), "com": COM}
-CHAIN = sf.PlanarChain(**DATA, gravity=G)
+CHAIN = sf.planar.PlanarChain(**DATA, gravity=G)
 F_E = (3.0, -2.0)
 
 
@@ -34,38 +34,42 @@ def each(function, *arrays):
 def test_leading_axes_are_states(lead):
     q, qd, qdd = states(lead)
     for function, args in (
-        (sf.skeleton_id, (q, qd, qdd)),
-        (sf.skeleton_fd, (q, qd, qdd)),
-        (sf.skeleton_bias, (q, qd)),
-        (sf.skeleton_inertia, (q,)),
-        (sf.skeleton_jacobian, (q,)),
+        (sf.planar.skeleton_id, (q, qd, qdd)),
+        (sf.planar.skeleton_fd, (q, qd, qdd)),
+        (sf.planar.skeleton_bias, (q, qd)),
+        (sf.planar.skeleton_inertia, (q,)),
+        (sf.planar.skeleton_jacobian, (q,)),
     ):
         found = function(CHAIN, *args)
         assert isinstance(found, np.ndarray)
         assert np.allclose(found, each(function, *args), rtol=1e-12, atol=1e-12)
-    where = sf.skeleton(CHAIN, q)
+    where = sf.planar.skeleton(CHAIN, q)
     assert where.joints.shape == (*lead, 4, 2) and where.centers.shape == (*lead, 3, 2)
     assert np.allclose(where.theta, np.cumsum(q, axis=-1))
 
 
 def test_square_arrays_are_states_by_rows():
     q = states((3,))[0]
-    assert np.allclose(sf.skeleton_inertia(CHAIN, q)[1], sf.skeleton_inertia(CHAIN, q[1].tolist()))
+    assert np.allclose(
+        sf.planar.skeleton_inertia(CHAIN, q)[1], sf.planar.skeleton_inertia(CHAIN, q[1].tolist())
+    )
 
 
 def test_forces_and_gravity_may_differ_by_state_and_one_state_serves_all():
     q, qd, qdd = states((4,))
     push, pull = RNG.standard_normal((2, 4, 2))
-    found = sf.skeleton_id(CHAIN, q, qd, qdd, f_E=push, gravity=pull)
+    found = sf.planar.skeleton_id(CHAIN, q, qd, qdd, f_E=push, gravity=pull)
     for k in range(4):
-        one = sf.skeleton_id(
+        one = sf.planar.skeleton_id(
             *(CHAIN, q[k], qd[k], qdd[k]), f_E=tuple(push[k]), gravity=tuple(pull[k])
         )
         assert np.allclose(found[k], one)
-    assert np.allclose(sf.skeleton_fd(CHAIN, q, qd, found, f_E=push, gravity=pull), qdd)
-    still = sf.skeleton_id(CHAIN, q, np.zeros(3), np.zeros(3))
+    assert np.allclose(sf.planar.skeleton_fd(CHAIN, q, qd, found, f_E=push, gravity=pull), qdd)
+    still = sf.planar.skeleton_id(CHAIN, q, np.zeros(3), np.zeros(3))
     assert still.shape == (4, 3)
-    assert sf.skeleton_inertia(sf.PlanarChain([1.0], [0.1], [1.0]), np.zeros((5, 1))).shape == (
+    assert sf.planar.skeleton_inertia(
+        sf.planar.PlanarChain([1.0], [0.1], [1.0]), np.zeros((5, 1))
+    ).shape == (
         5,
         1,
         1,
@@ -75,18 +79,18 @@ def test_forces_and_gravity_may_differ_by_state_and_one_state_serves_all():
 def test_the_model_of_a_chain_moves_as_the_notes_say():
     model = CHAIN.to_model()
     q, qd, qdd = states((6,))
-    assert np.allclose(sf.mass_matrix(model, q), sf.skeleton_inertia(CHAIN, q))
-    assert np.allclose(sf.bias_force(model, q, qd), sf.skeleton_bias(CHAIN, q, qd))
+    assert np.allclose(sf.mass_matrix(model, q), sf.planar.skeleton_inertia(CHAIN, q))
+    assert np.allclose(sf.bias_force(model, q, qd), sf.planar.skeleton_bias(CHAIN, q, qd))
     pushed = sf.point_force(model, q, "end", (*F_E, 0.0))
-    tau = sf.skeleton_id(CHAIN, q, qd, qdd, f_E=F_E)
+    tau = sf.planar.skeleton_id(CHAIN, q, qd, qdd, f_E=F_E)
     assert np.allclose(sf.inverse_dynamics(model, q, qd, qdd, pushed), tau)
-    found = sf.skeleton_fd(CHAIN, q, qd, tau, f_E=F_E)
+    found = sf.planar.skeleton_fd(CHAIN, q, qd, tau, f_E=F_E)
     assert np.allclose(found, qdd) and np.allclose(
         found, sf.forward_dynamics(model, q, qd, tau, pushed)
     )
     assert model.joint_names == ("joint1", "joint2", "joint3") and model.frame_names == ("end",)
     ends = sf.frame_pose(model, q, "end")[..., :2, 3]
-    assert np.allclose(ends, sf.skeleton(CHAIN, q).joints[:, -1])
+    assert np.allclose(ends, sf.planar.skeleton(CHAIN, q).joints[:, -1])
 
 
 def test_a_chain_is_simulated_as_a_model():
@@ -96,7 +100,9 @@ def test_a_chain_is_simulated_as_a_model():
     state = np.array([q0, np.zeros(3)])
 
     def rates(y):
-        return np.array([y[1], sf.skeleton_fd(CHAIN, y[0].tolist(), y[1].tolist(), [0.0] * 3)])
+        return np.array(
+            [y[1], sf.planar.skeleton_fd(CHAIN, y[0].tolist(), y[1].tolist(), [0.0] * 3)]
+        )
 
     for _ in range(200):
         k1 = rates(state)
@@ -110,43 +116,43 @@ def test_a_chain_is_simulated_as_a_model():
 
 def test_gravity_is_the_chain_s_own_unless_another_is_given():
     q, qd, _ = states(())
-    free = sf.PlanarChain(**DATA)
+    free = sf.planar.PlanarChain(**DATA)
     assert free.gravity == (0, 0)
-    down = sf.skeleton_bias(free, q, qd, gravity=(0.0, -G))
-    assert np.allclose(down, sf.skeleton_bias(CHAIN, q, qd))
-    none = sf.skeleton_bias(CHAIN, q, qd, gravity=(0.0, 0.0))
-    assert np.allclose(none, sf.skeleton_bias(free, q, qd))
+    down = sf.planar.skeleton_bias(free, q, qd, gravity=(0.0, -G))
+    assert np.allclose(down, sf.planar.skeleton_bias(CHAIN, q, qd))
+    none = sf.planar.skeleton_bias(CHAIN, q, qd, gravity=(0.0, 0.0))
+    assert np.allclose(none, sf.planar.skeleton_bias(free, q, qd))
     printed = [
         sum(
             CHAIN.m[k] * G * (at.centers[k][0] - at.joints[i][0])
-            for at in [sf.skeleton(CHAIN, q)]
+            for at in [sf.planar.skeleton(CHAIN, q)]
             for k in range(i, 3)
         )
         for i in range(3)
     ]
     assert np.allclose(np.subtract(down, none), printed)
     g = sympy.Symbol("g")
-    letters = sf.PlanarChain([1], [0], [2], gravity=g)
-    assert sf.skeleton_bias(letters, [0], [0]) == [1.0 * g]
-    slope = sf.PlanarChain(**DATA, gravity=(1.0, -2.0))
+    letters = sf.planar.PlanarChain([1], [0], [2], gravity=g)
+    assert sf.planar.skeleton_bias(letters, [0], [0]) == [1.0 * g]
+    slope = sf.planar.PlanarChain(**DATA, gravity=(1.0, -2.0))
     assert slope.to_model().gravity == (1.0, -2.0, 0.0)
 
 
 @pytest.mark.parametrize("gravity", ["down", (1.0,), (1.0, 2.0, 3.0), None, ("x", 1.0)])
 def test_gravity_is_a_number_or_a_pair(gravity):
-    with pytest.raises(sf.SixfoldError, match="gravity"):
-        sf.PlanarChain(**DATA, gravity=gravity)
+    with pytest.raises(sf.errors.SixfoldError, match="gravity"):
+        sf.planar.PlanarChain(**DATA, gravity=gravity)
 
 
 def test_arrays_that_do_not_fit_are_refused():
-    with pytest.raises(sf.ShapeError, match=r"argument 'q'.*\n.*\(\.\.\., 3\)"):
-        sf.skeleton_inertia(CHAIN, np.zeros((3, 5)))
-    with pytest.raises(sf.ShapeError, match="argument 'f_E'"):
-        sf.skeleton_fd(CHAIN, *np.zeros((3, 2, 3)), f_E=np.zeros((2, 3)))
-    with pytest.raises(sf.NumberError, match="do not go together"):
-        sf.skeleton_bias(CHAIN, np.zeros((2, 3)), np.zeros((4, 3)))
-    with pytest.raises(sf.ModelError, match="to_model"):
-        sf.PlanarChain([sympy.Symbol("m")], [0.1], [1.0]).to_model()
+    with pytest.raises(sf.errors.ShapeError, match=r"argument 'q'.*\n.*\(\.\.\., 3\)"):
+        sf.planar.skeleton_inertia(CHAIN, np.zeros((3, 5)))
+    with pytest.raises(sf.errors.ShapeError, match="argument 'f_E'"):
+        sf.planar.skeleton_fd(CHAIN, *np.zeros((3, 2, 3)), f_E=np.zeros((2, 3)))
+    with pytest.raises(sf.errors.NumberError, match="do not go together"):
+        sf.planar.skeleton_bias(CHAIN, np.zeros((2, 3)), np.zeros((4, 3)))
+    with pytest.raises(sf.errors.ModelError, match="to_model"):
+        sf.planar.PlanarChain([sympy.Symbol("m")], [0.1], [1.0]).to_model()
 
 
 def test_the_examples_run():

@@ -237,7 +237,7 @@ def masked(x):
     return np.ma.masked_array(x, np.arange(x.size).reshape(x.shape) == 0)
 
 
-NUMBER, SHAPE = sf.NumberError, sf.ShapeError
+NUMBER, SHAPE = sf.errors.NumberError, sf.errors.ShapeError
 ALL = (0, 1, 2, 3)
 BAD = {
     "one column too many": Bad(wider, SHAPE),
@@ -336,12 +336,12 @@ def cases(model_name, function):
             yield Case(function, argument, "left out", run)
     for argument in set(ARGUMENTS[function]) & set(NAMES):
         for name in BAD_NAMES:
-            run = bad_call(model, function, {argument: name}, sf.UnknownNameError, argument)
+            run = bad_call(model, function, {argument: name}, sf.errors.UnknownNameError, argument)
             yield Case(function, argument, f"name {name!r}", run)
     for option, got in itertools.product((*OPTIONS.get(function, ()), "backend"), BAD_OPTIONS):
         if option in ("backend", "method") and got is None:
             continue  # the default
-        run = bad_call(model, function, {}, sf.OptionError, option, **{option: got})
+        run = bad_call(model, function, {}, sf.errors.OptionError, option, **{option: got})
         yield Case(function, option, f"option {got!r}", run)
     for other in NOT_MODELS:
         yield Case(function, "model", f"{other!r}", bad_model(function, model, other))
@@ -377,7 +377,7 @@ def good_call(model_name, function, argument, good):
         plain = np.array(np.asarray(given), np.float64, order="C")
         if argument in ("q", "q0", "q1") and has_zero_quaternion(model, plain):
             values = {**plain_values(function, model), argument: given}
-            refused(sf.StateError, function, argument, lambda: call(function, model, values))
+            refused(sf.errors.StateError, function, argument, lambda: call(function, model, values))
             return
         want = expected(model_name, function, argument, plain.tobytes(), plain.shape)
         got = call(function, model, {**plain_values(function, model), argument: given})
@@ -414,7 +414,7 @@ def refused(error, function, argument, run):
     with pytest.raises(error) as caught:
         run()
     text = str(caught.value)
-    assert isinstance(caught.value, sf.SixfoldError)
+    assert isinstance(caught.value, sf.errors.SixfoldError)
     assert text.startswith(f"{public(function)}: "), text
     # the argument in quotes, perhaps with others, such as 'q/v'
     assert re.search(rf"'(\w+/)*{argument}(/\w+)*'", text), text
@@ -431,7 +431,9 @@ def bad_call(model, function, wrong, error, argument, **options):
 
 def bad_model(function, model, other):
     def run():
-        with pytest.raises(sf.ArgumentError, match=f"{public(function)}: the first argument"):
+        with pytest.raises(
+            sf.errors.ArgumentError, match=f"{public(function)}: the first argument"
+        ):
             call(function, other, plain_values(function, model))
 
     return run
@@ -469,14 +471,16 @@ def whole_calls(model_name, function):
 
     def swapped():
         values = [*plain_values(function, model).values()]
-        with pytest.raises(sf.ArgumentError, match=f"{public(function)}: the first argument"):
+        with pytest.raises(
+            sf.errors.ArgumentError, match=f"{public(function)}: the first argument"
+        ):
             getattr(sf, public(function))(values[0], model, *values[1:])
 
     def name_and_array():
         values = plain_values(function, model)
         (name,) = set(values) & set(NAMES)
         swap = {**values, "q": values[name], name: values["q"]}
-        with pytest.raises(sf.SixfoldError, match=rf"{public(function)}: .*'(q|{name})'"):
+        with pytest.raises(sf.errors.SixfoldError, match=rf"{public(function)}: .*'(q|{name})'"):
             call(function, model, swap)
 
     def one_memory():
@@ -534,7 +538,7 @@ def test_trees_are_refused_by_functions_for_constraints(model_name, function):
     model = model_named(model_name)
     words = f"{function} does not apply to model '{model.name}', which has no constraints"
     for options in ({}, {"backend": "numpy"}):
-        with pytest.raises(sf.NotApplicableError, match=words):
+        with pytest.raises(sf.errors.NotApplicableError, match=words):
             call(function, model, plain_values(function, model, (LEAD,)), **options)
 
 

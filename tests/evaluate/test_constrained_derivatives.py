@@ -23,8 +23,8 @@ def model():
 
 @pytest.fixture(scope="module")
 def state(model):
-    q = sf.assemble(model, [[1.05, 0, 1.0], [0.8, 0, 0.9]])
-    return sf.project(model, q, np.array([1.0, 0.2, 0.3]))
+    q = sf.loops.assemble(model, [[1.05, 0, 1.0], [0.8, 0, 0.9]])
+    return sf.loops.project(model, q, np.array([1.0, 0.2, 0.3]))
 
 
 def differences(f, x):
@@ -49,14 +49,18 @@ def test_compiled_derivatives_are_those_of_the_constrained_model(model, state):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda m, q, v: sf.forward_dynamics_second_derivatives(m, q, v, TAU, np.ones(3)),
-        lambda m, q, v: sf.linearize(m, q, v, TAU, dt=0.01),
+        lambda m, q, v: sf.derivatives.forward_dynamics_second_derivatives(
+            m, q, v, TAU, np.ones(3)
+        ),
+        lambda m, q, v: sf.control.linearize(m, q, v, TAU, dt=0.01),
         lambda m, q, v: sf.equations(m),
     ],
     ids=["second", "step", "equations"],
 )
 def test_functions_of_the_tree_are_refused_with_the_way_out(model, state, call):
-    with pytest.raises(sf.NotApplicableError, match="model 'fourbar' with constraints") as caught:
+    with pytest.raises(
+        sf.errors.NotApplicableError, match="model 'fourbar' with constraints"
+    ) as caught:
         call(model, *state)
     assert "model.without(constraints=True) is the tree alone" in str(caught.value)
 
@@ -83,21 +87,21 @@ def test_gradients_of_rollouts_agree_with_differences(model, state, integrator, 
     want = differences(lambda tau: cost(q, v, tau), TAU)
     np.testing.assert_allclose(found.tau, want, rtol=1e-5, atol=1e-6)
     # along the one motion that the loop allows
-    n = np.linalg.svd(sf.constraint_jacobian(model, q))[2][:, -1]
+    n = np.linalg.svd(sf.loops.constraint_jacobian(model, q))[2][:, -1]
     by_v = (cost(q, v + H * n, TAU) - cost(q, v - H * n, TAU)) / (2 * H)
     np.testing.assert_allclose((found.v0 * n).sum(-1), by_v, rtol=1e-5, atol=1e-6)
     if stabilize is None:
-        there, back = (sf.project(model, q + s * H * n, v) for s in (1, -1))
+        there, back = (sf.loops.project(model, q + s * H * n, v) for s in (1, -1))
         by_q = (cost(*there, TAU) - cost(*back, TAU)) / (2 * H)
         along = found.q0 * (there[0] - back[0]) + found.v0 * (there[1] - back[1])
         np.testing.assert_allclose(along.sum(-1) / (2 * H), by_q, rtol=1e-5, atol=1e-5)
 
 
 def test_gradients_refuse_starts_that_gape_and_options_without_effect(model):
-    with pytest.raises(sf.StateError, match="gapes"):
+    with pytest.raises(sf.errors.StateError, match="gapes"):
         sf.rollout_gradient(model, [1.0, 0, 0], None, dt=0.01, steps=2, final_cost=final)
     tree = model.without(constraints=True)
-    with pytest.raises(sf.NotApplicableError, match="stabilize"):
+    with pytest.raises(sf.errors.NotApplicableError, match="stabilize"):
         sf.rollout_gradient(
             tree, None, None, dt=0.01, steps=2, final_cost=final, stabilize="project"
         )

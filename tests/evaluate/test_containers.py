@@ -93,7 +93,7 @@ def test_every_quantity_refuses_out_with_dask_arrays(name):
     model, given, others = arguments(name)
     function = getattr(sf, name)
     out = function(model, **given, **others)
-    with pytest.raises(sf.NotApplicableError, match=r"(?s)option 'out'.*Dask.*leave it out"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"(?s)option 'out'.*Dask.*leave it out"):
         function(model, **{n: in_chunks(x) for n, x in given.items()}, **others, out=out)
 
 
@@ -132,12 +132,12 @@ def test_functions_without_lazy_results_refuse_dask_arrays(function):
         "gradient": lambda q: sf.rollout_gradient(
             model, q, None, dt=1e-3, steps=2, cost=lambda q, v: q[0]
         ),
-        "actuators": lambda q: sf.actuator_forces(
+        "actuators": lambda q: sf.loops.actuator_forces(
             leg, q, [0.0] * leg.nv, [0.0] * leg.nv, actuated=leg.joint_names[:1]
         ),
-        "linearize": lambda q: sf.linearize(model, q, [0.0, 0.0], [0.0, 0.0]),
+        "linearize": lambda q: sf.control.linearize(model, q, [0.0, 0.0], [0.0, 0.0]),
     }
-    with pytest.raises(sf.SixfoldError, match="not computed yet"):
+    with pytest.raises(sf.errors.SixfoldError, match="not computed yet"):
         calls[function](untouched((leg.nq if function == "actuators" else 2,)))
 
 
@@ -145,14 +145,14 @@ def test_rollout_takes_dask_arrays_with_its_options():
     model = sf.load("puma560")
     q, v = sf.random_state(model, (3, 7), seed=2)
     tau = np.random.default_rng(0).standard_normal((3, 7, 6, 6))
-    law = sf.controllers.pd(model, np.zeros(6), 10.0, 1.0)
+    law = sf.control.pd(model, np.zeros(6), 10.0, 1.0)
     options = {"dt": 1e-3, "steps": 6, "every": 2, "control": law, "integrator": "rk4"}
     lazy = sf.rollout(model, in_chunks(q, 2), v, in_chunks(tau, 2), **options)
     expected = sf.rollout(model, q, v, tau, **options)
     for x, y in zip(lazy, expected, strict=True):
         assert isinstance(x, da.Array) and x.shape == y.shape
         np.testing.assert_array_equal(x.compute(), y)
-    with pytest.raises(sf.NotApplicableError, match="option 'out'"):
+    with pytest.raises(sf.errors.NotApplicableError, match="option 'out'"):
         sf.rollout(model, in_chunks(q, 2), v, dt=1e-3, steps=2, out=expected)
 
 
@@ -177,14 +177,16 @@ def test_one_state_and_single_precision_stay_lazy():
 def test_sparse_results_and_impacts_stay_lazy():
     model = sf.load("puma560")
     q, v = sf.random_state(model, 9, seed=2)
-    lazy = sf.forward_dynamics_derivatives(model, in_chunks(q), v, v, sparse=True)
-    expected = sf.forward_dynamics_derivatives(model, q, v, v, sparse=True)
+    lazy = sf.derivatives.forward_dynamics_derivatives(model, in_chunks(q), v, v, sparse=True)
+    expected = sf.derivatives.forward_dynamics_derivatives(model, q, v, v, sparse=True)
     for x, y in zip(lazy, expected, strict=True):
         assert isinstance(x.values, da.Array)
         np.testing.assert_array_equal(x.values.compute(), y.values)
-    point = sf.ImpactPoint(model.body_names[-1], (0.0, 0.0, 0.1), (0.0, 0.0, 1.0))
+    point = sf.contact.ImpactPoint(model.body_names[-1], (0.0, 0.0, 0.1), (0.0, 0.0, 1.0))
     for x, y in zip(
-        sf.impact(model, in_chunks(q), v, point), sf.impact(model, q, v, point), strict=True
+        sf.contact.impact(model, in_chunks(q), v, point),
+        sf.contact.impact(model, q, v, point),
+        strict=True,
     ):
         assert isinstance(x, da.Array)
         np.testing.assert_array_equal(x.compute(), y)
@@ -213,16 +215,16 @@ def test_a_kernel_is_a_function_for_apply_gufunc():
 def bad_calls():
     model = sf.load("puma560")
     q = da.ones((8, 6), chunks=4)
-    yield "wrong width", sf.ShapeError, lambda: sf.mass_matrix(model, q[:, :5])
-    yield "no state", sf.ShapeError, lambda: sf.mass_matrix(model, q[0, 0])
-    yield "other leads", sf.ShapeError, lambda: sf.inverse_dynamics(model, q, q[:3], q)
-    yield "unknown chunks", sf.ShapeError, lambda: sf.mass_matrix(model, q[q[:, 0] > 0])
-    yield "text", sf.NumberError, lambda: sf.mass_matrix(model, q.astype("U5"))
-    yield "complex", sf.NumberError, lambda: sf.mass_matrix(model, q + 1j)
-    yield "objects", sf.NumberError, lambda: sf.mass_matrix(model, q.astype(object))
-    yield "option", sf.OptionError, lambda: sf.mass_matrix(model, q, backend="gpu")
-    yield "steps", sf.OptionError, lambda: sf.rollout(model, q, q, dt=1e-3, steps=-1)
-    yield "nested", sf.NumberError, lambda: sf.mass_matrix(model, [q[0], q[1]])
+    yield "wrong width", sf.errors.ShapeError, lambda: sf.mass_matrix(model, q[:, :5])
+    yield "no state", sf.errors.ShapeError, lambda: sf.mass_matrix(model, q[0, 0])
+    yield "other leads", sf.errors.ShapeError, lambda: sf.inverse_dynamics(model, q, q[:3], q)
+    yield "unknown chunks", sf.errors.ShapeError, lambda: sf.mass_matrix(model, q[q[:, 0] > 0])
+    yield "text", sf.errors.NumberError, lambda: sf.mass_matrix(model, q.astype("U5"))
+    yield "complex", sf.errors.NumberError, lambda: sf.mass_matrix(model, q + 1j)
+    yield "objects", sf.errors.NumberError, lambda: sf.mass_matrix(model, q.astype(object))
+    yield "option", sf.errors.OptionError, lambda: sf.mass_matrix(model, q, backend="gpu")
+    yield "steps", sf.errors.OptionError, lambda: sf.rollout(model, q, q, dt=1e-3, steps=-1)
+    yield "nested", sf.errors.NumberError, lambda: sf.mass_matrix(model, [q[0], q[1]])
 
 
 @pytest.mark.parametrize(
@@ -294,10 +296,10 @@ def test_labels_of_the_model_are_put_in_its_order():
     numbered = labelled(q, "run", "joint", joint=range(6))
     np.testing.assert_array_equal(sf.mass_matrix(model, numbered).values, sf.mass_matrix(model, q))
     mine = labelled(q, "run", "joint", joint=list("abcdef"))
-    with pytest.raises(sf.ShapeError, match="drop_vars"):
+    with pytest.raises(sf.errors.ShapeError, match="drop_vars"):
         sf.mass_matrix(model, mine)
     half = labelled(q, "run", "joint", joint=[*names[:5], "gripper"])
-    with pytest.raises(sf.ShapeError, match="gripper"):
+    with pytest.raises(sf.errors.ShapeError, match="gripper"):
         sf.mass_matrix(model, half)
 
 
@@ -306,15 +308,15 @@ def test_labels_that_do_not_fit_are_refused():
     q, v = sf.random_state(model, 4, seed=1)
     one = labelled(q, "run", "joint", run=[1, 2, 3, 4])
     other = labelled(v, "run", "joint", run=[1, 2, 3, 5])
-    with pytest.raises(sf.ShapeError, match="align"):
+    with pytest.raises(sf.errors.ShapeError, match="align"):
         sf.inverse_dynamics(model, one, other, v[0])
-    with pytest.raises(sf.ShapeError, match="rename"):
+    with pytest.raises(sf.errors.ShapeError, match="rename"):
         sf.mass_matrix(model, labelled(q, "v_coordinate", "joint"))
-    with pytest.raises(sf.ShapeError, match="nq"):
+    with pytest.raises(sf.errors.ShapeError, match="nq"):
         sf.mass_matrix(model, one[:, :5])
-    with pytest.raises(sf.ShapeError, match="axes for one state"):
+    with pytest.raises(sf.errors.ShapeError, match="axes for one state"):
         sf.mass_matrix(model, one[0, 0])
-    with pytest.raises(sf.NotApplicableError, match="option 'out'"):
+    with pytest.raises(sf.errors.NotApplicableError, match="option 'out'"):
         sf.mass_matrix(model, one, out=np.empty((4, 6, 6)))
 
 
@@ -326,9 +328,11 @@ def test_the_arguments_of_public_functions_are_those_of_their_rows():
 def test_contact_forces_stay_lazy():
     model = sf.load("floating_link")
     q, v = sf.random_state(model, 9, seed=2)
-    ground = sf.Ground(points=[sf.ContactPoint("link", (0.3, 0.0, 0.0))])
+    ground = sf.contact.Ground(points=[sf.contact.ContactPoint("link", (0.3, 0.0, 0.0))])
     tau = np.zeros(model.nv)
-    lazy = sf.contact_forces(model, in_chunks(q), v, tau, contacts=ground)
-    for x, y in zip(lazy, sf.contact_forces(model, q, v, tau, contacts=ground), strict=True):
+    lazy = sf.contact.contact_forces(model, in_chunks(q), v, tau, contacts=ground)
+    for x, y in zip(
+        lazy, sf.contact.contact_forces(model, q, v, tau, contacts=ground), strict=True
+    ):
         assert isinstance(x, da.Array)
         np.testing.assert_array_equal(x.compute(), y)

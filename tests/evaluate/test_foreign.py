@@ -61,10 +61,16 @@ EAGER = kind(
 SPARSE = kind("scipy.sparse._csr", "csr_array", toarray=lambda self: np.zeros(2))
 
 REFUSED = {
-    "a JAX tracer": (JIT, ("a JAX tracer", "sixfold.jax_function")),
-    "a torch tensor with gradients": (GRADIENT, ("requires gradients", "sixfold.torch_function")),
-    "a torch parameter": (PARAMETER, ("requires gradients", "sixfold.torch_function")),
-    "a torch tensor on a card": (ON_GPU, ("device 'cuda'", "sixfold.array_api_function", ".cpu()")),
+    "a JAX tracer": (JIT, ("a JAX tracer", "sixfold.interop.jax_function")),
+    "a torch tensor with gradients": (
+        GRADIENT,
+        ("requires gradients", "sixfold.interop.torch_function"),
+    ),
+    "a torch parameter": (PARAMETER, ("requires gradients", "sixfold.interop.torch_function")),
+    "a torch tensor on a card": (
+        ON_GPU,
+        ("device 'cuda'", "sixfold.interop.array_api_function", ".cpu()"),
+    ),
     "a Dask array": (DASK, ("a Dask array", "not computed yet", ".compute()", "as they are")),
     "xarray over Dask": (LAZY, ("a Dask array", ".compute()")),
     "a CuPy array": (CUPY, ("cupy.ndarray", "array_api_function", "cupy.asnumpy")),
@@ -75,7 +81,7 @@ REFUSED = {
 @pytest.mark.parametrize(("made", "words"), REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("function", [sf.mass_matrix, sf.gravity_force, sf.potential_energy])
 def test_an_array_whose_numbers_are_elsewhere_is_named_with_the_way_out(function, made, words):
-    with pytest.raises(sf.NumberError, match=f"{function.__name__}: argument 'q'") as caught:
+    with pytest.raises(sf.errors.NumberError, match=f"{function.__name__}: argument 'q'") as caught:
         function(ARM, made())
     for word in words:
         assert word in str(caught.value)
@@ -83,7 +89,7 @@ def test_an_array_whose_numbers_are_elsewhere_is_named_with_the_way_out(function
 
 @pytest.mark.parametrize("made", [GRADIENT, JIT], ids=["torch", "jax"])
 def test_such_objects_in_a_list_are_named_as_well(made):
-    with pytest.raises(sf.NumberError, match=r"requires gradients|JAX tracer"):
+    with pytest.raises(sf.errors.NumberError, match=r"requires gradients|JAX tracer"):
         sf.mass_matrix(ARM, [made(), made()])
 
 
@@ -95,7 +101,9 @@ def test_plain_numbers_of_other_libraries_are_taken(made):
 
 def test_a_library_that_cannot_convert_is_heard():
     odd = kind("tensorflow.python", "SymbolicTensor", __array__=_refuses)
-    with pytest.raises(sf.NumberError, match=r"tensorflow.SymbolicTensor, which says: Can't call"):
+    with pytest.raises(
+        sf.errors.NumberError, match=r"tensorflow.SymbolicTensor, which says: Can't call"
+    ):
         sf.mass_matrix(ARM, odd())
 
 
@@ -105,7 +113,7 @@ def test_masked_elements_are_never_used():
     M = sf.mass_matrix(ARM, [0.1, 0.2])
     np.testing.assert_array_equal(sf.mass_matrix(ARM, whole), M)
     for masked in (hidden, [0.1, np.ma.masked], [[0.1, 0.2], [np.ma.masked, 0.2]]):
-        with pytest.raises(sf.NumberError, match="masked elements"):
+        with pytest.raises(sf.errors.NumberError, match="masked elements"):
             sf.mass_matrix(ARM, masked)
 
 
@@ -123,8 +131,8 @@ def test_matrices_tables_and_dlpack_objects_are_taken_by_their_values():
 
 def test_sizes_beyond_memory_are_an_error_of_the_library():
     wide = np.broadcast_to(np.zeros(2), (10**12, 2))
-    with pytest.raises(sf.TooLargeError, match="mass_matrix: no memory") as caught:
+    with pytest.raises(sf.errors.TooLargeError, match="mass_matrix: no memory") as caught:
         sf.mass_matrix(ARM, wide)
     assert isinstance(caught.value, MemoryError) and "fewer states" in str(caught.value)
-    with pytest.raises(sf.TooLargeError, match="argument 'q'"):
+    with pytest.raises(sf.errors.TooLargeError, match="argument 'q'"):
         sf.mass_matrix(ARM, np.broadcast_to(np.zeros(2, np.int8), (10**12, 2)))

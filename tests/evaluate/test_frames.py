@@ -40,7 +40,7 @@ def frames(call):
         lambda: sf.inverse_dynamics(ARM, Q, Q, Q),
         lambda: sf.forward_dynamics(ARM, Q, Q, tau=Q),
         lambda: sf.jacobian(ARM, Q, "dh6"),
-        lambda: sf.inverse_dynamics_derivatives(ARM, ROWS, ROWS, ROWS),
+        lambda: sf.derivatives.inverse_dynamics_derivatives(ARM, ROWS, ROWS, ROWS),
     ],
 )
 def test_a_warm_call_with_arrays_takes_one_frame(call):
@@ -57,7 +57,7 @@ def test_a_warm_call_with_arrays_takes_one_frame(call):
         lambda: sf.integrate(ARM, Q, Q, 0.01),
         lambda: sf.integrate(ARM, ROWS, ROWS, 0.01),
         lambda: sf.inverse_dynamics(ARM, Q, Q, Q, backend="native"),
-        lambda: sf.inverse_dynamics_derivatives(ARM, LISTED, LISTED, LISTED),
+        lambda: sf.derivatives.inverse_dynamics_derivatives(ARM, LISTED, LISTED, LISTED),
     ],
 )
 def test_a_warm_call_with_lists_numbers_or_a_named_backend_takes_few_frames(call):
@@ -91,12 +91,12 @@ def test_warm_calls_give_the_same_bits_and_types_as_first_ones(first, dtype):
 )
 def test_warm_calls_check_lists_as_first_ones_do(wrong):
     sf.inverse_dynamics(ARM, Q, Q, Q)
-    with pytest.raises(sf.SixfoldError, match="inverse_dynamics: argument 'v'"):
+    with pytest.raises(sf.errors.SixfoldError, match="inverse_dynamics: argument 'v'"):
         sf.inverse_dynamics(ARM, Q, wrong, Q)
 
 
 def test_tracebacks_show_the_file_and_the_name_of_the_public_function():
-    with pytest.raises(sf.ShapeError) as caught:
+    with pytest.raises(sf.errors.ShapeError) as caught:
         sf.inverse_dynamics(ARM, [0.1] * 5, Q, Q)
     names = {(Path(at.filename).name, at.name) for at in traceback.extract_tb(caught.tb)}
     assert ("dynamics.py", "inverse_dynamics") in names

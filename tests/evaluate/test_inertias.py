@@ -79,7 +79,11 @@ def test_every_quantity_that_depends_on_inertias_takes_them():
         *("bias_force", "gravity_force", "coriolis_matrix", "kinetic_energy", "potential_energy"),
         *("momentum", "centroidal_momentum", "center_of_mass", "joint_wrenches"),
         *("joint_reaction_forces", "inverse_dynamics_derivatives", "forward_dynamics_derivatives"),
-        *("inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives", "center_of_mass_jacobian"),
+        *(
+            "inverse_dynamics_second_derivatives",
+            "forward_dynamics_second_derivatives",
+            "center_of_mass_jacobian",
+        ),
         *("centroidal_momentum_matrix", "centroidal_momentum_bias", "kinetic_energy_derivatives"),
         *("centroidal_momentum_derivatives", "potential_energy_derivatives"),
         *("constrained_dynamics", "project", "articulated_inertias"),
@@ -219,8 +223,10 @@ def test_nonzeros_take_them():
     model = sf.load("tree6")
     arrays = given(ROWS["inverse_dynamics_derivatives"], model)
     parameters = other_bodies(model)
-    dense = sf.inverse_dynamics_derivatives(model, **arrays, inertias=parameters)
-    few = sf.inverse_dynamics_derivatives(model, **arrays, inertias=parameters, sparse=True)
+    dense = sf.derivatives.inverse_dynamics_derivatives(model, **arrays, inertias=parameters)
+    few = sf.derivatives.inverse_dynamics_derivatives(
+        model, **arrays, inertias=parameters, sparse=True
+    )
     for full, (values, rows, columns) in zip(dense, few, strict=True):
         made = np.zeros_like(full)
         made[:, rows, columns] = values
@@ -238,12 +244,14 @@ def test_masses_below_zero_are_refused_by_name(name):
     bad[2, 1, 0] = -0.5
     for parameters in (bad, bad[2], bad.tolist(), bad.astype(object)):
         for backend in (None, "numpy"):
-            with pytest.raises(sf.NumberError, match=f"{name}: argument 'inertias' has a mass"):
+            with pytest.raises(
+                sf.errors.NumberError, match=f"{name}: argument 'inertias' has a mass"
+            ):
                 function(model, **arrays, inertias=parameters, backend=backend)
     for parameters in (good[..., :9], good[:, :1], good[0, 0]):
-        with pytest.raises(sf.ShapeError, match=f"{name}: argument 'inertias'"):
+        with pytest.raises(sf.errors.ShapeError, match=f"{name}: argument 'inertias'"):
             function(model, **arrays, inertias=parameters)
-    with pytest.raises(sf.SixfoldError, match="inertias"):
+    with pytest.raises(sf.errors.SixfoldError, match="inertias"):
         function(model, **arrays, inertias="heavy")
 
 
@@ -254,7 +262,7 @@ def test_bodies_without_mass_have_no_center():
     sf.center_of_mass(model, q, inertias=sets)
     sets[1, :, 0] = 0.0
     for _ in range(2):
-        with pytest.raises(sf.NumberError, match="center_of_mass: argument 'inertias'"):
+        with pytest.raises(sf.errors.NumberError, match="center_of_mass: argument 'inertias'"):
             sf.center_of_mass(model, q, inertias=sets)
 
 
@@ -264,7 +272,7 @@ def test_joints_without_inertia_give_nan_in_their_states_and_a_warning():
     sets = np.broadcast_to(parameters_of(model), (3, model.nb, 10)).copy()
     sets[1, 1] = 0.0  # nothing behind the second joint
     for backend in (None, "numpy"):
-        with pytest.warns(sf.SingularPivotWarning, match="1 of 3 states"):
+        with pytest.warns(sf.errors.SingularPivotWarning, match="1 of 3 states"):
             a = sf.forward_dynamics(model, q, v, v, inertias=sets, backend=backend)
         assert np.isnan(a[1]).all() and np.isfinite(a[[0, 2]]).all()
     with warnings.catch_warnings():
@@ -283,20 +291,22 @@ def test_large_batches_of_one_set_are_proved_or_looked_at():
     assert_close(found, sf.forward_dynamics(model, q, v, v))
     empty = parameters_of(model)
     empty[1] = 0.0
-    with pytest.warns(sf.SingularPivotWarning, match="5000 of 5000 states"):
+    with pytest.warns(sf.errors.SingularPivotWarning, match="5000 of 5000 states"):
         assert np.isnan(sf.forward_dynamics(model, q, v, v, inertias=empty)).all()
 
 
 def test_impacts_take_them():
     model = sf.load("puma560")
     q, v = sf.random_state(model, STATES, seed=1)
-    point = sf.ImpactPoint(model.body_names[-1], (0.1, 0.0, 0.2), (0.0, 0.0, 1.0))
+    point = sf.contact.ImpactPoint(model.body_names[-1], (0.1, 0.0, 0.2), (0.0, 0.0, 1.0))
     parameters = other_bodies(model)
     heavy = replaced(model, parameters)
-    found = sf.delassus_matrix(model, q, point, inertias=parameters)
-    assert_close(found, sf.delassus_matrix(heavy, q, point))
+    found = sf.contact.delassus_matrix(model, q, point, inertias=parameters)
+    assert_close(found, sf.contact.delassus_matrix(heavy, q, point))
     assert_close(
-        sf.impact(model, q, v, point, inertias=parameters), sf.impact(heavy, q, v, point), 1e-9
+        sf.contact.impact(model, q, v, point, inertias=parameters),
+        sf.contact.impact(heavy, q, v, point),
+        1e-9,
     )
 
 

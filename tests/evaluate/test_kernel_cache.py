@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.compiler.llvm.runtime.limits import maps
 from sixfold.runtime.kernels import kernel_cache
 from sixfold.runtime.kernels.kernel_cache import KERNELS, KernelCache, per_model
-from sixfold.compiler.llvm.runtime.limits import maps
 from tests.long.forks import cart
 
 

@@ -31,18 +31,18 @@ def test_repeated_solves_are_called():
     q, v = sf.random_state(model, 37, seed=1)
     tau = np.random.default_rng(2).normal(size=v.shape) * 10
     with watched() as kernels:
-        found = sf.forward_dynamics_derivatives(model, q, v, tau)
+        found = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau)
     kernel = kernels["forward_dynamics_derivatives"]
     program = kernel.graph
     assert len(program.bodies()) == 5  # the columns of each limb do the same
     assert program.length < 0.85 * sum(kernel.operations.values())
     M = sf.mass_matrix(model, q)
     a = sf.forward_dynamics(model, q, v, tau)
-    Q, V, _ = sf.inverse_dynamics_derivatives(model, q, v, a)
+    Q, V, _ = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a)
     want = (-np.linalg.solve(M, Q), -np.linalg.solve(M, V), np.linalg.inv(M))
     bar = 512 * 2.2e-16 * np.linalg.cond(M).max()
     for x, y in zip(found, want, strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=bar * np.abs(y).max())
-    one = sf.forward_dynamics_derivatives(model, q[5], v[5], tau[5])
+    one = sf.derivatives.forward_dynamics_derivatives(model, q[5], v[5], tau[5])
     for x, y in zip(one, found, strict=True):
         np.testing.assert_array_equal(x, y[5])

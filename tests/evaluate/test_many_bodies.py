@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.runtime.kernels import kernels
 from sixfold.compiler.llvm.runtime import jit, limits
+from sixfold.runtime.kernels import kernels
 
 
 def boxes(n):
@@ -34,7 +34,7 @@ CALLS = {
     "mass_matrix": lambda model, q, v: sf.mass_matrix(model, q),
     "coriolis_matrix": sf.coriolis_matrix,
     "regressor": lambda model, q, v: sf.regressor(model, q, v, v),
-    "inverse_dynamics_derivatives": lambda model, q, v: sf.inverse_dynamics_derivatives(
+    "inverse_dynamics_derivatives": lambda model, q, v: sf.derivatives.inverse_dynamics_derivatives(
         model, q, v, v
     ),
     "forward_dynamics": lambda model, q, v: sf.forward_dynamics(model, q, v, v),
@@ -63,16 +63,16 @@ def test_a_matrix_of_too_many_results_is_evaluated_by_numpy():
 
 def test_what_needs_more_memory_than_the_machine_has_is_refused_with_a_way_out(monkeypatch):
     monkeypatch.setattr(limits, "machine_bytes", lambda: 100 << 20)
-    with pytest.raises(sf.KernelMemoryError, match="14,400 results") as caught:
+    with pytest.raises(sf.errors.KernelMemoryError, match="14,400 results") as caught:
         sf.compile(sf.mass_matrix, boxes(20))
     assert "NumPy evaluates" in str(caught.value) and "ulimit" not in str(caught.value)
-    with pytest.raises(sf.KernelMemoryError, match="too long to be compiled"):
+    with pytest.raises(sf.errors.KernelMemoryError, match="too long to be compiled"):
         limits.check_limits(10**7)
 
 
 def test_a_machine_of_unknown_size_refuses_by_what_it_gets(monkeypatch):
     monkeypatch.setattr(limits, "machine_bytes", lambda: None)
-    with pytest.raises(sf.KernelMemoryError, match="no memory for the compiler"):
+    with pytest.raises(sf.errors.KernelMemoryError, match="no memory for the compiler"):
         limits.check_limits(1 << 60)
 
 

@@ -91,7 +91,9 @@ def test_the_jacobian_times_the_rates_is_the_velocity_in_the_same_frame(model, b
 
 
 @pytest.mark.parametrize("backend", [None, "numpy"])
-@pytest.mark.parametrize("function", [sf.jacobian, sf.jacobian_bias, sf.jacobian_derivatives])
+@pytest.mark.parametrize(
+    "function", [sf.jacobian, sf.jacobian_bias, sf.derivatives.jacobian_derivatives]
+)
 def test_a_point_is_refused_where_the_motion_is_that_at_another_origin(function, backend):
     model = sf.load("double_pendulum")
     q, v = sf.random_state(model, 4, seed=1)
@@ -101,7 +103,7 @@ def test_a_point_is_refused_where_the_motion_is_that_at_another_origin(function,
         # calls without a point are prepared first: the fast call must not take one with it
         for _ in range(2):
             function(model, *state, name, frame=frame, backend=backend)
-        with pytest.raises(sf.NotApplicableError, match=f"'point' .*frame='{frame}': the"):
+        with pytest.raises(sf.errors.NotApplicableError, match=f"'point' .*frame='{frame}': the"):
             function(model, *state, name, (0.1, 0.2, 0.3), frame=frame, backend=backend)
     found = function(model, *state, name, (0.1, 0.2, 0.3), backend=backend)
     assert not np.allclose(found, function(model, *state, name))
@@ -122,7 +124,7 @@ def test_derivatives_are_those_of_differences_and_of_the_traced_program(model, b
         def jacobian(q, name=name, frame=frame):
             return sf.jacobian(model, q, name, frame=frame, backend="numpy")
 
-        H = sf.jacobian_derivatives(model, q, name, frame=frame, **runs)
+        H = sf.derivatives.jacobian_derivatives(model, q, name, frame=frame, **runs)
         if backend is None and model.name == "tree6":
             exact = sf.compile(jacobian, model, derivative="tangent")(q)
             assert np.allclose(H, exact, **TOLERANCE)
@@ -131,7 +133,9 @@ def test_derivatives_are_those_of_differences_and_of_the_traced_program(model, b
         assert np.allclose(np.moveaxis(H, -1, 0), (ahead - behind) / 2e-6, atol=1e-8)
         bias = sf.jacobian_bias(model, q, v, name, frame=frame, **runs)
         assert np.allclose(bias, np.einsum("...ijk,...j,...k->...i", H, v, v), **TOLERANCE)
-        by_q, by_v = sf.frame_velocity_derivatives(model, q, v, name, frame=frame, **runs)
+        by_q, by_v = sf.derivatives.frame_velocity_derivatives(
+            model, q, v, name, frame=frame, **runs
+        )
         assert np.allclose(by_v, jacobian(q), **TOLERANCE)
         assert np.allclose(by_q, np.einsum("...ijk,...j->...ik", H, v), **TOLERANCE)
 
@@ -159,7 +163,7 @@ def test_a_long_tree_has_machine_code_for_a_named_frame():
     fast = sf.body_velocities(model, q, v, frame=name)
     slow = sf.body_velocities(model, q, v, frame=name, backend="numpy")
     assert np.allclose(fast, slow, rtol=1e-10, atol=1e-10)
-    with pytest.raises(sf.NotApplicableError, match="rolled form"):
+    with pytest.raises(sf.errors.NotApplicableError, match="rolled form"):
         sf.body_velocities(model, q, v, frame=name, backend="rolled")
 
 
@@ -210,7 +214,7 @@ def test_other_libraries_take_named_frames_as_they_take_words():
     model = sf.load("tree6")
     q, v = sf.random_state(model, 3, seed=1)
     want = sf.body_velocities(model, q, v, frame="body5")
-    function = sf.jax_function(partial(sf.body_velocities, frame="body5"), model)
+    function = sf.interop.jax_function(partial(sf.body_velocities, frame="body5"), model)
     with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
         assert np.allclose(np.asarray(function(q, v)), want)
     xarray = pytest.importorskip("xarray")
@@ -225,7 +229,7 @@ def test_other_libraries_take_named_frames_as_they_take_words():
 def test_other_words_are_refused_with_what_there_is(bad):
     model = sf.load("tree6")
     q, v = sf.random_state(model, seed=1)
-    with pytest.raises(sf.OptionError, match="option 'frame'") as caught:
+    with pytest.raises(sf.errors.OptionError, match="option 'frame'") as caught:
         sf.body_velocities(model, q, v, frame=bad)
     assert "'body', 'world', 'aligned', or the name of a body or frame" in str(caught.value)
     if bad == "bod1":
@@ -235,5 +239,5 @@ def test_other_words_are_refused_with_what_there_is(bad):
 def test_point_accelerations_have_no_other_frame():
     model = sf.load("tree6")
     q, v = sf.random_state(model, seed=1)
-    with pytest.raises(sf.OptionError, match="body_accelerations: option 'frame'"):
+    with pytest.raises(sf.errors.OptionError, match="body_accelerations: option 'frame'"):
         sf.body_accelerations(model, q, v, v, frame="body1", kind="classical")

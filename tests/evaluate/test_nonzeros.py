@@ -41,8 +41,8 @@ def test_forces_fill_what_they_fill():
     model = sf.load("tree6")
     q, v, a = given(model, "")
     f_ext = np.ones((5, model.nb, 6))
-    dense = sf.inverse_dynamics_derivatives(model, q, v, a, f_ext)
-    few = sf.inverse_dynamics_derivatives(model, q, v, a, f_ext, sparse=True)
+    dense = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a, f_ext)
+    few = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a, f_ext, sparse=True)
     for full, (values, rows, columns) in zip(dense, few, strict=True):
         made = np.zeros_like(full)
         made[:, rows, columns] = values
@@ -52,14 +52,14 @@ def test_forces_fill_what_they_fill():
 def test_results_may_be_given_and_other_options_are_refused():
     model = sf.load("tree6")
     q, v, a = given(model, "")
-    few = sf.inverse_dynamics_derivatives(model, q, v, a, sparse=True)
+    few = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a, sparse=True)
     out = tuple(np.empty_like(x.values) for x in few)
-    again = sf.inverse_dynamics_derivatives(model, q, v, a, sparse=True, out=out)
+    again = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a, sparse=True, out=out)
     assert all(x.values is y for x, y in zip(again, out, strict=True))
     for bad in (1, None, "yes"):
-        with pytest.raises(sf.OptionError, match="option 'sparse'"):
-            sf.inverse_dynamics_derivatives(model, q, v, a, sparse=bad)
-    with pytest.raises(sf.ShapeError, match="argument 'q'"):
-        sf.inverse_dynamics_derivatives(model, q[:, :2], v, a, sparse=True)
-    with pytest.raises(sf.ArgumentError, match="first argument"):
-        sf.inverse_dynamics_derivatives("arm", q, v, a, sparse=True)
+        with pytest.raises(sf.errors.OptionError, match="option 'sparse'"):
+            sf.derivatives.inverse_dynamics_derivatives(model, q, v, a, sparse=bad)
+    with pytest.raises(sf.errors.ShapeError, match="argument 'q'"):
+        sf.derivatives.inverse_dynamics_derivatives(model, q[:, :2], v, a, sparse=True)
+    with pytest.raises(sf.errors.ArgumentError, match="first argument"):
+        sf.derivatives.inverse_dynamics_derivatives("arm", q, v, a, sparse=True)

@@ -140,22 +140,26 @@ def test_a_result_array_that_does_not_fit_is_refused(model, name):
 
     for _ in range(2):  # without and with the fast call
         for out in (np.empty((*shape, 1)), np.empty(shape[1:]), read_only):
-            with pytest.raises(sf.ShapeError, match=re.escape(f"{name}: argument '{place}'")):
+            with pytest.raises(
+                sf.errors.ShapeError, match=re.escape(f"{name}: argument '{place}'")
+            ):
                 function(model, **given, out=targets(out))
         for out in (np.empty(shape, np.float32), [0.0], "out", object()):
-            with pytest.raises(sf.NumberError, match=re.escape(f"{name}: argument '{place}'")):
+            with pytest.raises(
+                sf.errors.NumberError, match=re.escape(f"{name}: argument '{place}'")
+            ):
                 function(model, **given, out=targets(out))
 
 
 def test_several_results_want_an_array_each(model):
     q, v = sf.random_state(model, 5, seed=3)
-    call = partial(sf.inverse_dynamics_derivatives, model, q, v, v)
+    call = partial(sf.derivatives.inverse_dynamics_derivatives, model, q, v, v)
     for _ in range(2):  # without and with the fast call
         dq, dv, _ = call()
         for out in (dq, (dq, dv), (dq, dv, dq, dv), "abc", 7, np.empty((3, *dq.shape))):
-            with pytest.raises(sf.SixfoldError, match="argument 'out"):
+            with pytest.raises(sf.errors.SixfoldError, match="argument 'out"):
                 call(out=out)
-        with pytest.raises(sf.ShapeError, match="do not overlap"):
+        with pytest.raises(sf.errors.ShapeError, match="do not overlap"):
             call(out=(dq, dv, dq))
     both = np.full((5, model.nv, 3 * model.nv), np.nan)  # side by side, without overlap
     out = tuple(np.split(both, 3, axis=2))
@@ -189,7 +193,7 @@ def test_large_and_many_axes_give_the_bits_of_single_states(shape):
         at = np.unravel_index(k, shape)
         np.testing.assert_array_equal(got[at], sf.inverse_dynamics(model, q[at], v[at], v[at]))
     q[at] = 0.0
-    with pytest.raises(sf.StateError, match="quaternion"):
+    with pytest.raises(sf.errors.StateError, match="quaternion"):
         sf.inverse_dynamics(model, q, v, v)
 
 
@@ -207,9 +211,9 @@ def test_options_that_cannot_be_keys_are_refused_by_name():
     model = sf.load("puma560")
     q, v = sf.random_state(model, 3, seed=1)
     for bad in ([], {}, np.zeros(3), None, 7):
-        with pytest.raises(sf.OptionError, match="body_velocities: option 'frame'"):
+        with pytest.raises(sf.errors.OptionError, match="body_velocities: option 'frame'"):
             sf.body_velocities(model, q, v, frame=bad)
-        with pytest.raises(sf.UnknownNameError, match="frame_pose: argument 'name'"):
+        with pytest.raises(sf.errors.UnknownNameError, match="frame_pose: argument 'name'"):
             sf.frame_pose(model, q, bad)
 
 

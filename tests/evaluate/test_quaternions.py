@@ -34,7 +34,7 @@ def spoilt(model, function, argument, lead):
 
 
 def refused(model, function, argument, values, lead, **options):
-    with pytest.raises(sf.StateError) as caught:
+    with pytest.raises(sf.errors.StateError) as caught:
         call(function, model_named(model), values, **options)
     at = f" at {[n - 1 for n in lead]}" if lead else ""
     name = function.split(",")[0]
@@ -69,7 +69,7 @@ def test_one_state_of_a_big_batch_on_several_threads_is_found(threads):
     q[row, 3:7] = -0.0
     sf.set_threads(threads)
     try:
-        with pytest.raises(sf.StateError, match=rf"'q' at \[{row}\], joint 'free'"):
+        with pytest.raises(sf.errors.StateError, match=rf"'q' at \[{row}\], joint 'free'"):
             sf.inverse_dynamics(model, q, v, v)
         q[row, 5] = 1.0
         assert np.isfinite(sf.inverse_dynamics(model, q, v, v)).all()
@@ -106,7 +106,7 @@ def test_rows_that_are_not_finite_are_nan_and_no_error(backend):
 def test_other_kinds_of_numbers_are_looked_at_too(number):
     model = model_named("floating_link")
     q = np.array([number(0)] * model.nq, object)
-    with pytest.raises(sf.StateError, match="joint 'free'"):
+    with pytest.raises(sf.errors.StateError, match="joint 'free'"):
         sf.body_poses(model, q)
     q[6] = number(1)
     assert np.asarray(sf.body_poses(model, q), float)[0, 0, 0] == 1.0
@@ -125,5 +125,5 @@ def test_simulations_name_the_joint_too():
         "simulate": lambda: sf.simulate(model, q, v, 0.01),
         "rollout": lambda: sf.rollout(model, q, v, dt=1e-3, steps=2),
     }.items():
-        with pytest.raises(sf.StateError, match=f"{name}: argument 'q0', joint 'free'"):
+        with pytest.raises(sf.errors.StateError, match=f"{name}: argument 'q0', joint 'free'"):
             run()

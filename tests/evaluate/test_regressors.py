@@ -103,7 +103,7 @@ def test_every_number_of_lanes(lanes, monkeypatch):
 def test_energies_are_linear_too(name):
     model = MODELS[name]()
     q, v, _ = states(model)
-    T, V = sf.energy_regressor(model, q, v)
+    T, V = sf.identification.energy_regressor(model, q, v)
     bare, pi = model.without(**BARE), parameters_of(model)
     assert T.shape == V.shape == (6, 10 * model.nb)
     kinetic, potential = sf.kinetic_energy(bare, q, v), sf.potential_energy(bare, q)
@@ -118,7 +118,9 @@ def test_the_rate_of_the_energy_regressor_is_power():
     h = 1e-5
 
     def energies(t):
-        return sum(sf.energy_regressor(model, sf.integrate(model, q, v, t), v + t * a))
+        return sum(
+            sf.identification.energy_regressor(model, sf.integrate(model, q, v, t), v + t * a)
+        )
 
     moved = (energies(h) - energies(-h)) / (2 * h)
     power = v @ sf.regressor(model, q, v, a)
@@ -130,7 +132,7 @@ def test_joint_columns_are_what_their_numbers_do(name):
     """The difference that each number of a joint makes to inverse dynamics."""
     model = MODELS[name]()
     q, v, a = states(model)
-    found = sf.joint_regressor(model, q, v, a, columns=ALL_COLUMNS)
+    found = sf.identification.joint_regressor(model, q, v, a, columns=ALL_COLUMNS)
     assert found.shape == (6, model.nv, 7)
     bare = model.without(**BARE)
     without = sf.inverse_dynamics(bare, q, v, a)
@@ -155,24 +157,24 @@ def test_joint_columns_are_what_their_numbers_do(name):
         rows = additive if column == "spring" else slice(None)
         bar = 1e-12 * max(1.0, np.abs(without).max())
         np.testing.assert_allclose(found[:, rows, c], made[:, rows], rtol=0, atol=bar)
-    several = sf.joint_regressor(model, q, v, a, columns=["dry+", "dry-"])
-    dry = sf.joint_regressor(model, q, v, a)[..., 1]
+    several = sf.identification.joint_regressor(model, q, v, a, columns=["dry+", "dry-"])
+    dry = sf.identification.joint_regressor(model, q, v, a)[..., 1]
     np.testing.assert_allclose(several.sum(axis=-1), dry, rtol=1e-15)
 
 
 @pytest.mark.parametrize("bad", ["viscous", (), ("dry", "dry"), ("stiction",), None, 7, {"dry"}])
 def test_columns_that_are_not_known_are_refused(bad):
     model = sf.load("pendulum")
-    with pytest.raises(sf.OptionError, match="joint_regressor: option 'columns'"):
-        sf.joint_regressor(model, [0.0], [0.0], [0.0], columns=bad)
+    with pytest.raises(sf.errors.OptionError, match="joint_regressor: option 'columns'"):
+        sf.identification.joint_regressor(model, [0.0], [0.0], [0.0], columns=bad)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_base_columns_carry_the_joint_forces_of_any_bodies(name):
     model = MODELS[name]()
-    base = sf.base_projection(model)
+    base = sf.identification.base_projection(model)
     arrays = states(model, (40,))
-    Y, few = sf.regressor(model, *arrays), sf.base_regressor(model, *arrays)
+    Y, few = sf.regressor(model, *arrays), sf.identification.base_regressor(model, *arrays)
     assert few.shape == (40, model.nv, len(base)) and len(base.names) == len(base)
     np.testing.assert_allclose(few, Y[..., base.columns], rtol=0, atol=1e-13 * np.abs(Y).max())
     pi = np.random.default_rng(2).standard_normal(10 * model.nb)
@@ -185,22 +187,22 @@ def test_base_columns_carry_the_joint_forces_of_any_bodies(name):
 
 def test_base_projections_of_a_hundred_bodies_are_found():
     model = sf.load("planar_chain:100")
-    base = sf.base_projection(model)
+    base = sf.identification.base_projection(model)
     assert len(base) == 300  # hx, hy and Izz of each
     assert repr(base) == "BaseProjection(300 of 1000 inertial parameters)"
-    with pytest.raises(sf.NotApplicableError, match="base_projection"):
-        sf.base_projection(sf.load("planar_chain:101"))
+    with pytest.raises(sf.errors.NotApplicableError, match="base_projection"):
+        sf.identification.base_projection(sf.load("planar_chain:101"))
     for bad in ("arm", None):
-        with pytest.raises(sf.ArgumentError, match="base_projection: the first argument"):
-            sf.base_projection(bad)
+        with pytest.raises(sf.errors.ArgumentError, match="base_projection: the first argument"):
+            sf.identification.base_projection(bad)
 
 
 def test_results_of_base_regressors_may_be_given():
     model = sf.load("puma560")
     arrays = states(model)
-    first = sf.base_regressor(model, *arrays)
+    first = sf.identification.base_regressor(model, *arrays)
     out = np.full_like(first, np.nan)
-    assert sf.base_regressor(model, *arrays, out=out) is out
+    assert sf.identification.base_regressor(model, *arrays, out=out) is out
     np.testing.assert_array_equal(out, first)
-    with pytest.raises(sf.ShapeError, match="base_regressor: argument 'v'"):
-        sf.base_regressor(model, arrays[0], arrays[1][:, :2], arrays[2])
+    with pytest.raises(sf.errors.ShapeError, match="base_regressor: argument 'v'"):
+        sf.identification.base_regressor(model, arrays[0], arrays[1][:, :2], arrays[2])

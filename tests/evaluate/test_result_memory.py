@@ -280,15 +280,15 @@ def test_calls_keep_the_memory_of_their_large_results(kept, rows, threads):
     q, v = sf.random_state(model, rows, seed=1)
     sf.set_threads(threads)
     try:
-        sf.inverse_dynamics_derivatives(model, q[:2], v[:2], v[:2])
-        results = sf.inverse_dynamics_derivatives(model, q, v, v)
+        sf.derivatives.inverse_dynamics_derivatives(model, q[:2], v[:2], v[:2])
+        results = sf.derivatives.inverse_dynamics_derivatives(model, q, v, v)
         assert [is_kept(x) for x in results] == [rows > 100] * 3
         del results
         assert len(kept.idle) == (3 if rows > 100 else 0)
         places = {buffer.start for buffer in kept.idle}
-        results = sf.inverse_dynamics_derivatives(model, q, v, v)
+        results = sf.derivatives.inverse_dynamics_derivatives(model, q, v, v)
         assert not kept.idle
-        few = sf.inverse_dynamics_derivatives(model, q[:50], v[:50], v[:50])
+        few = sf.derivatives.inverse_dynamics_derivatives(model, q[:50], v[:50], v[:50])
         for large, small in zip(results, few, strict=True):
             np.testing.assert_array_equal(large[:50], small)
         del results, large
@@ -301,8 +301,8 @@ def test_calls_keep_the_memory_of_their_large_results(kept, rows, threads):
 def test_a_call_without_memory_says_so_and_leaves_nothing_behind(kept, monkeypatch, there):
     model, take = sf.load("puma560"), type(kept).take
     q, v = sf.random_state(model, 20_000, seed=1)
-    kernel = sf.compile(sf.inverse_dynamics_derivatives, model)
-    sf.inverse_dynamics_derivatives(model, q, v, v)
+    kernel = sf.compile(sf.derivatives.inverse_dynamics_derivatives, model)
+    sf.derivatives.inverse_dynamics_derivatives(model, q, v, v)
     kept.idle.clear()
     given = []
 
@@ -318,9 +318,9 @@ def test_a_call_without_memory_says_so_and_leaves_nothing_behind(kept, monkeypat
             kernel(q[:4096], v[:4096], v[:4096])
         gc.collect()
         assert len(given) == there + 1 and len(kept.idle) == there
-        with pytest.raises(sf.TooLargeError):
-            sf.inverse_dynamics_derivatives(model, q, v, v)
-    assert len(sf.inverse_dynamics_derivatives(model, q, v, v)) == 3
+        with pytest.raises(sf.errors.TooLargeError):
+            sf.derivatives.inverse_dynamics_derivatives(model, q, v, v)
+    assert len(sf.derivatives.inverse_dynamics_derivatives(model, q, v, v)) == 3
 
 
 def test_a_kernel_of_the_users_own_keeps_the_memory_of_its_results():

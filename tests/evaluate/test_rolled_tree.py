@@ -182,15 +182,15 @@ def test_a_non_finite_state_spoils_its_own_row_only():
 @pytest.mark.parametrize("function", ["mass_matrix", "inverse_mass_matrix"])
 def test_what_has_no_rolled_form_says_so(function):
     model = chain(5)
-    with pytest.raises(sf.NotApplicableError, match="rolled"):
+    with pytest.raises(sf.errors.NotApplicableError, match="rolled"):
         getattr(sf, function)(model, sf.neutral(model), backend="rolled")
 
 
 def test_a_form_is_one_of_two_and_of_sixfolds_own_functions():
     model = chain(3)
-    with pytest.raises(sf.OptionError, match="form"):
+    with pytest.raises(sf.errors.OptionError, match="form"):
         sf.compile(sf.inverse_dynamics, model, form="twisted")
-    with pytest.raises(sf.NotApplicableError, match="form"):
+    with pytest.raises(sf.errors.NotApplicableError, match="form"):
         sf.compile(lambda q: q + 1.0, model, form="rolled")
 
 

@@ -220,7 +220,7 @@ def test_symbols_beside_numbers_that_are_not_finite_are_refused_by_name():
 
     model = model_named("double_pendulum")
     q = np.array(sp.symbols("q1 q2"), object)
-    with pytest.raises(sf.NumberError, match="inverse_dynamics: argument 'v' mixes symbols"):
+    with pytest.raises(sf.errors.NumberError, match="inverse_dynamics: argument 'v' mixes symbols"):
         sf.inverse_dynamics(model, q, [np.nan, 0.0], [0.0, 0.0])
 
 
@@ -231,7 +231,7 @@ def test_a_state_of_symbols_with_no_result_names_the_arguments():
     q = np.zeros(8, object)
     v = np.array([gmpy2.mpfr(1)] * 7, object)
     q[6] = 1e-200  # its square is zero
-    with pytest.raises(sf.NumberError, match="momentum: arguments 'q/v' have no result"):
+    with pytest.raises(sf.errors.NumberError, match="momentum: arguments 'q/v' have no result"):
         sf.momentum(model, q, v)
 
 
@@ -240,7 +240,7 @@ def test_a_model_without_mass_has_no_centre_of_mass(function):
     builder = sf.ModelBuilder("ghost").add_body("a", joint=sf.Revolute("z"))
     model = builder.build()
     values = [np.zeros(1) for a in ARGUMENTS[function] if a not in NAMES]
-    with pytest.raises(sf.ModelError, match=f"{function}: model 'ghost': has no mass"):
+    with pytest.raises(sf.errors.ModelError, match=f"{function}: model 'ghost': has no mass"):
         getattr(sf, function)(model, *values)
 
 
@@ -280,6 +280,6 @@ def test_each_state_may_have_its_own_point():
 
 def test_classical_accelerations_have_no_world_frame():
     model = model_named("double_pendulum")
-    with pytest.raises(sf.OptionError, match="body_accelerations: option 'frame'"):
+    with pytest.raises(sf.errors.OptionError, match="body_accelerations: option 'frame'"):
         zero = np.zeros(2)
         sf.body_accelerations(model, zero, zero, zero, frame="world", kind="classical")

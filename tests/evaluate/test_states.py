@@ -113,7 +113,7 @@ def test_samples_take_numbers():
 @pytest.mark.parametrize("name", ["pumma560", "PUMA560"])
 def test_unknown_robots_are_refused_with_the_names_that_exist(name):
     with pytest.raises(
-        sf.UnknownNameError, match=r"sixfold\.load: no robot or file named"
+        sf.errors.UnknownNameError, match=r"sixfold\.load: no robot or file named"
     ) as caught:
         sf.load(name)
     assert "pendulum" in str(caught.value)
@@ -121,7 +121,7 @@ def test_unknown_robots_are_refused_with_the_names_that_exist(name):
 
 @pytest.mark.parametrize("name", ["", "no_such_folder/panda.urdf", None, 3, b"panda"])
 def test_what_is_no_robot_is_refused(name):
-    with pytest.raises(sf.SixfoldError, match="fix: "):
+    with pytest.raises(sf.errors.SixfoldError, match="fix: "):
         sf.load(name)
 
 
@@ -140,31 +140,31 @@ def test_what_is_no_robot_is_refused(name):
     ],
 )
 def test_a_name_that_does_not_read_is_refused_with_its_form(name):
-    with pytest.raises(sf.ModelError, match="does not read as a sample name") as caught:
+    with pytest.raises(sf.errors.ModelError, match="does not read as a sample name") as caught:
         sf.load(name)
     assert f"fix: write {name.split(':')[0]}" in str(caught.value)
 
 
 def test_a_robot_without_bodies_is_refused():
-    with pytest.raises(sf.ModelError, match="'planar_chain:0': has no bodies"):
+    with pytest.raises(sf.errors.ModelError, match="'planar_chain:0': has no bodies"):
         sf.load("planar_chain:0")
 
 
 @pytest.mark.parametrize("function", [sf.neutral, sf.random_state])
 def test_states_want_a_model(function):
-    with pytest.raises(sf.ArgumentError, match=f"{function.__name__}: the first argument"):
+    with pytest.raises(sf.errors.ArgumentError, match=f"{function.__name__}: the first argument"):
         function("puma560")
 
 
 def test_sizes_and_seeds_that_make_no_sense_are_refused():
     model = sf.load("pendulum")
     for size in (-1, (2, -3), "three", 1.5, None):
-        with pytest.raises(sf.OptionError, match=r"random_state.*'size'"):
+        with pytest.raises(sf.errors.OptionError, match=r"random_state.*'size'"):
             sf.random_state(model, size)
     for seed in (-1, "dice"):
-        with pytest.raises(sf.OptionError, match=r"random_state.*'seed'"):
+        with pytest.raises(sf.errors.OptionError, match=r"random_state.*'seed'"):
             sf.random_state(model, seed=seed)
-    with pytest.raises(sf.OptionError, match=r"check.*'samples'"):
+    with pytest.raises(sf.errors.OptionError, match=r"check.*'samples'"):
         sf.check(model, 0)
     assert sf.random_state(model, np.int64(3))[0].shape == (3, 1)
 
@@ -196,7 +196,7 @@ class Still(sf.Joint):
 
     nq = nv = 1
     calc = sf.Revolute.calc
-    axis = sf.Vector3(0.0, 0.0, 1.0)
+    axis = sf.spatial.Vector3(0.0, 0.0, 1.0)
 
     def random(self, rng):
         return (0.25 + 0.0 * rng.random(),)
@@ -225,13 +225,13 @@ def test_a_hundred_thousand_states_are_drawn_in_a_few_steps(monkeypatch):
     ids=lambda x: type(x).__name__,
 )
 def test_seeds_are_whole_numbers_or_generators(seed):
-    with pytest.raises(sf.OptionError, match="option 'seed'"):
+    with pytest.raises(sf.errors.OptionError, match="option 'seed'"):
         sf.random_state(sf.load("tree6"), seed=seed)
 
 
 @pytest.mark.parametrize("size", [10**15, 10**30, (10**9, 10**9)])
 def test_states_beyond_memory_are_refused(size):
-    with pytest.raises(sf.TooLargeError, match=r"random_state: no memory for"):
+    with pytest.raises(sf.errors.TooLargeError, match=r"random_state: no memory for"):
         sf.random_state(sf.load("tree6"), size, seed=1)
 
 
@@ -245,7 +245,7 @@ def test_states_beyond_memory_are_refused(size):
     ],
 )
 def test_models_of_a_thousand_million_bodies_are_refused_at_once(make):
-    with pytest.raises(sf.TooLargeError, match="at most 100,000"):
+    with pytest.raises(sf.errors.TooLargeError, match="at most 100,000"):
         make()
 
 
@@ -254,5 +254,5 @@ def test_models_of_a_thousand_million_bodies_are_refused_at_once(make):
     [{"n": 0}, {"n": 2.5}, {"seed": -1}, {"branching": 2}, {"joints": []}, {"joints": [int]}],
 )
 def test_random_trees_name_the_option_that_is_wrong(options):
-    with pytest.raises(sf.OptionError, match=f"random_tree: option '{next(iter(options))}'"):
+    with pytest.raises(sf.errors.OptionError, match=f"random_tree: option '{next(iter(options))}'"):
         sf.random_tree(**options)

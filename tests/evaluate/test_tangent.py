@@ -60,7 +60,7 @@ def test_the_coordinates_move_with_the_velocities(model):
 def test_forward_dynamics_agrees_with_its_own_derivatives(model):
     q, v = sf.random_state(model, 4, seed=5)
     tau = np.linspace(-1, 1, model.nv)
-    want, by_v, _ = sf.forward_dynamics_derivatives(model, q, v, tau)
+    want, by_v, _ = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau)
     close(sf.compile(sf.forward_dynamics, model, derivative="tangent")(q, v, tau), want, 12)
     close(sf.compile(sf.forward_dynamics, model, derivative="v")(q, v, tau), by_v, 12)
 
@@ -71,7 +71,7 @@ def test_external_forces_may_be_included():
     f_ext = np.linspace(-1, 1, 6 * model.nb).reshape(model.nb, 6)
     sizes = {"f_ext": (model.nb, 6)}
     kernel = sf.compile(sf.inverse_dynamics, model, inputs=sizes, derivative="tangent")
-    want = sf.inverse_dynamics_derivatives(model, q, v, v, f_ext)[0]
+    want = sf.derivatives.inverse_dynamics_derivatives(model, q, v, v, f_ext)[0]
     close(kernel(q, v, v, f_ext), want, 13)
 
 
@@ -101,13 +101,13 @@ def test_an_argument_of_that_name_comes_first():
 
 def test_what_it_needs_is_said():
     model = sf.load("pendulum")
-    with pytest.raises(sf.NotApplicableError, match="without a model"):
+    with pytest.raises(sf.errors.NotApplicableError, match="without a model"):
         sf.compile(lambda x: x, inputs={"x": 1}, derivative="tangent")
-    with pytest.raises(sf.NotApplicableError, match="no argument q"):
+    with pytest.raises(sf.errors.NotApplicableError, match="no argument q"):
         sf.compile(lambda v: v, model, derivative="tangent")
-    with pytest.raises(sf.ShapeError, match="'q'"):
+    with pytest.raises(sf.errors.ShapeError, match="'q'"):
         sf.compile(lambda q, v: q, model, inputs={"q": 3}, derivative="tangent")
-    with pytest.raises(sf.OptionError, match="'tangent'"):
+    with pytest.raises(sf.errors.OptionError, match="'tangent'"):
         sf.compile(sf.inverse_dynamics, model, derivative="tau")
-    with pytest.raises(sf.OptionError, match="form"):
+    with pytest.raises(sf.errors.OptionError, match="form"):
         sf.compile(sf.inverse_dynamics, model, derivative="tangent", form="unrolled")

@@ -110,7 +110,7 @@ def test_a_kernel_of_another_processor_has_the_same_bits(target, name, tmp_path)
 
 def test_several_results_fill_one_array_after_the_other(tmp_path):
     model = sf.load("double_pendulum")
-    function, arrays = sf.forward_dynamics_derivatives, states(model, 6)
+    function, arrays = sf.derivatives.forward_dynamics_derivatives, states(model, 6)
     found, expected = called("aarch64", tmp_path, model, function, arrays)
     assert found.tobytes() == expected.tobytes()
 
@@ -198,9 +198,9 @@ def test_objects_carry_one_name_and_need_the_c_library_only():
 
 def test_targets_that_are_not_there_and_options_without_effect_are_refused():
     model = sf.load("double_pendulum")
-    with pytest.raises(sf.OptionError, match="aarch64"):
+    with pytest.raises(sf.errors.OptionError, match="aarch64"):
         sf.export(model, target="z80")
-    with pytest.raises(sf.NotApplicableError, match="language 'julia'"):
+    with pytest.raises(sf.errors.NotApplicableError, match="language 'julia'"):
         sf.export(model, language="julia", target="aarch64")
 
 

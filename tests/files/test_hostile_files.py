@@ -189,7 +189,7 @@ def test_a_hostile_file_is_read_or_refused_in_bounds(reader, name, data, tmp_pat
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             read(path)
-    except sf.SixfoldError as error:
+    except sf.errors.SixfoldError as error:
         said = str(error)
         assert "fix: " in said or "expected: " in said, said
         assert len(said) < 5000 and said.replace("\n", "").isprintable()

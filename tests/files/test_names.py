@@ -19,9 +19,9 @@ import pytest
 
 import sixfold as sf
 from sixfold.codegen.names import identifier, stem_of
+from sixfold.display.report import plot, write_report
 from sixfold.errors import visible
 from sixfold.identification import Log
-from sixfold.display.report import plot, write_report
 from tests.cli.raw_characters import clean
 from tests.cli.streams import apart
 from tests.files.names import HARMLESS, NAMES, model
@@ -216,7 +216,7 @@ def test_a_name_of_the_users_own_is_refused_or_compiles(word, compiler, tmp_path
     robot = sf.load("pendulum")
     try:
         made = sf.export(robot, FUNCTION, name=word)
-    except sf.OptionError as error:
+    except sf.errors.OptionError as error:
         assert "'name'" in str(error) and "reserved" in str(error)
         return
     made.write(tmp_path)
@@ -230,7 +230,7 @@ def test_a_name_of_the_users_own_is_refused_or_compiles(word, compiler, tmp_path
 @pytest.mark.parametrize("word", ["int", "sin", "math", "class", "lambda", "end", "q", "nul"])
 def test_words_that_no_language_could_use_are_refused(word):
     for language in COMMENTS:
-        with pytest.raises(sf.OptionError, match="reserved"):
+        with pytest.raises(sf.errors.OptionError, match="reserved"):
             sf.export(sf.load("pendulum"), FUNCTION, name=word, language=language)
 
 
@@ -315,7 +315,9 @@ def test_the_page_of_a_sweep_has_the_elements_of_a_harmless_one(name, tmp_path):
         )
         study = read_study(tmp_path / f"{k}.toml")
         reduce = ["mean", "deviation", "extremes", reducers.quantiles(SHARES)]
-        made = sf.sweep(study.function, 20, seed=0, draw=study.draw, reduce=reduce, engine="serial")
+        made = sf.sweeps.sweep(
+            study.function, 20, seed=0, draw=study.draw, reduce=reduce, engine="serial"
+        )
         page = write_sweep_page(tmp_path / f"{k}.html", study, made).read_text("utf-8")
         clean(page)
         found.append(Elements(page).found)
@@ -332,7 +334,7 @@ def test_robot_files_give_the_same_robot_back(name, tmp_path):
     assert sf.load(tmp_path / "robot.json") == robot
     try:
         sf.save(robot, tmp_path / "robot.urdf")
-    except sf.NotApplicableError as error:
+    except sf.errors.NotApplicableError as error:
         # only what XML cannot hold, and what xacro would replace
         assert not name.isprintable() or "xacro" in str(error), error
         return

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import sixfold as sf
-from sixfold.identification import Log
 from sixfold.display.report import plot, write_report
 from sixfold.display.scene.surfaces import read_surfaces
+from sixfold.identification import Log
 from sixfold.sweeps.study_file import read_study
 from sixfold.symbolic.code import Code
 
@@ -39,7 +39,7 @@ from sixfold.sweeps.study_file import read_study
 path = sys.argv[1]
 try:
     {call}
-except sf.SixfoldError as error:
+except sf.errors.SixfoldError as error:
     print(type(error).__name__, error)
 """
 
@@ -79,7 +79,7 @@ def test_links_that_lead_nowhere_and_folders_are_refused_by_every_reader(name, t
     folder.mkdir()
     space = {"sf": sf, "Log": Log, "read_surfaces": read_surfaces, "read_study": read_study}
     for path in (circle, folder):
-        with pytest.raises(sf.SixfoldError) as caught:
+        with pytest.raises(sf.errors.SixfoldError) as caught:
             eval(READERS[name], {**space, "Path": Path, "path": str(path)})
         assert path.name in str(caught.value)
 
@@ -113,7 +113,7 @@ SUFFIXES = ("urdf", "json", "npz", "csv", "parquet", "mcap", "html", "svg", "png
 def test_a_pipe_is_neither_waited_for_nor_replaced(suffix, swing, tmp_path):
     path = tmp_path / f"out.{suffix}"
     os.mkfifo(path)
-    with pytest.raises(sf.OutputFileError, match="is not a regular file"):
+    with pytest.raises(sf.errors.OutputFileError, match="is not a regular file"):
         _write(path, swing)
     assert stat.S_ISFIFO(path.stat().st_mode)
     assert list(tmp_path.iterdir()) == [path]
@@ -123,14 +123,14 @@ def test_a_pipe_is_neither_waited_for_nor_replaced(suffix, swing, tmp_path):
 def test_a_link_to_a_device_leaves_the_device_a_device(suffix, swing, tmp_path):
     path = tmp_path / f"out.{suffix}"
     path.symlink_to("/dev/null")
-    with pytest.raises(sf.OutputFileError, match="is not a regular file"):
+    with pytest.raises(sf.errors.OutputFileError, match="is not a regular file"):
         _write(path, swing)
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 def test_a_stream_of_the_process_is_not_taken_for_a_file(swing, tmp_path):
     for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/../dev/stderr"):
-        with pytest.raises(sf.OutputFileError, match="a stream of this process"):
+        with pytest.raises(sf.errors.OutputFileError, match="a stream of this process"):
             write_report(name, swing.model, swing)
 
 
@@ -151,7 +151,7 @@ def test_a_protected_file_stays_protected(swing, tmp_path):
     path = tmp_path / "run.npz"
     path.write_bytes(b"old")
     path.chmod(0o444)
-    with pytest.raises(sf.OutputFileError, match="write-protected"):
+    with pytest.raises(sf.errors.OutputFileError, match="write-protected"):
         swing.save(path)
     assert path.read_bytes() == b"old"
 

@@ -29,7 +29,7 @@ def peak_of(call):
     """Return what a call raises and the most memory that it held."""
     tracemalloc.start()
     try:
-        with pytest.raises(sf.TrajectoryFileError) as caught:
+        with pytest.raises(sf.errors.TrajectoryFileError) as caught:
             call()
         return str(caught.value), tracemalloc.get_traced_memory()[1]
     finally:
@@ -82,7 +82,7 @@ def test_methods_with_dictionaries_of_any_size_are_refused(method, tmp_path):
     path = tmp_path / "run.npz"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("q.npy", header((4,)) + bytes(32))
-    with pytest.raises(sf.TrajectoryFileError, match="compressed in an unusual way"):
+    with pytest.raises(sf.errors.TrajectoryFileError, match="compressed in an unusual way"):
         sf.Trajectory.load(path)
 
 
@@ -92,7 +92,7 @@ def test_two_arrays_of_one_name_are_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for _ in range(2):
             archive.writestr("q.npy", header((4,)) + bytes(32))
-    with pytest.raises(sf.TrajectoryFileError, match="two arrays of the same name"):
+    with pytest.raises(sf.errors.TrajectoryFileError, match="two arrays of the same name"):
         sf.Trajectory.load(path)
 
 
@@ -122,5 +122,5 @@ def test_a_log_with_empty_fields_takes_no_lists_of_texts(tmp_path):
 def test_a_first_line_without_an_end_is_refused(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("q" * 3_000_000)
-    with pytest.raises(sf.TrajectoryFileError, match="a line has more than"):
+    with pytest.raises(sf.errors.TrajectoryFileError, match="a line has more than"):
         Log.read(path, sf.load("pendulum"))

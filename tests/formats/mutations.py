@@ -178,11 +178,11 @@ def outcome(path: Path) -> str:
     """Return what became of a file: "model", "error", or how the law was broken."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sf.RobotFileWarning)
+            warnings.simplefilter("ignore", sf.errors.RobotFileWarning)
             model = sf.load(path, floating_base=path.stat().st_size % 2 == 0)
         zero = np.zeros(model.nv)
         tau = sf.inverse_dynamics(model, sf.neutral(model), zero, zero, backend="numpy")
-    except sf.SixfoldError as error:
+    except sf.errors.SixfoldError as error:
         line = getattr(error, "line", 0)
         placed = str(error).startswith(f"{path}:{line}: ") and line > 0
         return "error" if placed and "\n  fix: " in str(error) else f"no place in: {error}"

@@ -24,7 +24,7 @@ def loaded(path, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = sf.load(path, **options)
-    assert all(issubclass(warning.category, sf.RobotFileWarning) for warning in caught)
+    assert all(issubclass(warning.category, sf.errors.RobotFileWarning) for warning in caught)
     assert all(warning.filename == __file__ for warning in caught)
     return model, [str(warning.message) for warning in caught]
 
@@ -78,7 +78,7 @@ def test_a_blemish_in_mjcf_is_read_with_a_warning_and_its_line(blemish, write):
 
 
 def refused(path, blemish):
-    with pytest.raises(sf.RobotFileError) as caught:
+    with pytest.raises(sf.errors.RobotFileError) as caught:
         sf.load(path, strict=True)
     error = caught.value
     line, _, rest = blemish.warning.partition(": ")
@@ -100,7 +100,7 @@ def test_the_clean_files_have_no_blemish(write):
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_a_motion_that_is_not_known_stays_an_error(name, write):
     old, new = CONTRADICTIONS[name]
-    with pytest.raises(sf.RobotFileError) as caught:
+    with pytest.raises(sf.errors.RobotFileError) as caught:
         sf.load(write(URDF.replace(old, new, 1)))
     assert caught.value.line > 1
     assert "\n  fix: " in str(caught.value)
@@ -217,7 +217,7 @@ def test_pictures_are_those_that_the_warning_says(write):
 
 def test_check_lists_blemishes_as_warnings_with_their_lines(write):
     path = write(URDF.replace(' velocity="4"', ""))
-    with pytest.warns(sf.RobotFileWarning, match=":21: "):
+    with pytest.warns(sf.errors.RobotFileWarning, match=":21: "):
         found = sf.diagnose(sf.load(path)).warnings
     assert [(f.code, f.line) for f in found] == [("blemish", 21)]
     for options, code in (((), 0), (("--strict",), 1)):
@@ -227,7 +227,7 @@ def test_check_lists_blemishes_as_warnings_with_their_lines(write):
 
 
 def test_strict_takes_nothing_but_true_and_false(write):
-    with pytest.raises(sf.OptionError, match="strict"):
+    with pytest.raises(sf.errors.OptionError, match="strict"):
         sf.load(write(URDF), strict="yes")
 
 
@@ -236,7 +236,7 @@ def test_strict_takes_nothing_but_true_and_false(write):
 
 def test_a_negative_mass_is_refused_in_every_format(write, tmp_path):
     def line_of(path):
-        with pytest.raises(sf.RobotFileError, match="negative") as caught:
+        with pytest.raises(sf.errors.RobotFileError, match="negative") as caught:
             sf.load(path)
         return caught.value.line
 
@@ -263,7 +263,7 @@ def test_a_negative_mass_is_refused_in_every_format(write, tmp_path):
 
 def test_a_negative_mass_is_refused_by_the_builder():
     builder = sf.ModelBuilder()
-    with pytest.raises(sf.ModelError, match=r"body 'a': the mass -1\.0 is negative"):
+    with pytest.raises(sf.errors.ModelError, match=r"body 'a': the mass -1\.0 is negative"):
         builder.add_body("a", joint=sf.Revolute("z"), inertia=sf.Inertia.from_mass(-1.0))
 
 
@@ -294,7 +294,7 @@ def test_left_out_forces_are_told_with_their_lines(write):
         "(line 4); armature of tendons (line 12); armature of tendons in springdamper (line 5) "
         "(see model.origin.notes)"
     ]
-    with pytest.raises(sf.RobotFileError, match="no counterpart for: 1 x tendon") as caught:
+    with pytest.raises(sf.errors.RobotFileError, match="no counterpart for: 1 x tendon") as caught:
         sf.load(path, strict=True)
     assert caught.value.line == 12
 
@@ -308,8 +308,8 @@ def test_an_inertial_frame_that_mujoco_takes_for_the_bodys_is_taken_so_here(writ
     assert said == [
         f"{path}: left out: offset of 1 inertial frame (line 3) (see model.origin.notes)"
     ]
-    with pytest.warns(sf.RobotFileWarning):
-        found = sf.compare_with("mujoco", path, samples=5, backend="numpy")
+    with pytest.warns(sf.errors.RobotFileWarning):
+        found = sf.interop.compare_with("mujoco", path, samples=5, backend="numpy")
     assert found.agrees, str(found)
     m = mujoco.MjModel.from_xml_path(str(path))
     assert np.any(m.body_ipos[1])

@@ -59,18 +59,18 @@ def test_a_file_of_version_1_has_no_constraints(tmp_path):
     sf.save(every_kind(), tmp_path / "m.json")
     data = json.loads((tmp_path / "m.json").read_text())
     (tmp_path / "m.json").write_text(json.dumps({**data, "version": 1}))
-    with pytest.raises(sf.RobotFileError, match="constraints: the key is not known"):
+    with pytest.raises(sf.errors.RobotFileError, match="constraints: the key is not known"):
         sf.load(tmp_path / "m.json")
     del data["constraints"]
     (tmp_path / "m.json").write_text(json.dumps(data))
-    with pytest.raises(sf.RobotFileError, match="has no 'constraints'"):
+    with pytest.raises(sf.errors.RobotFileError, match="has no 'constraints'"):
         sf.load(tmp_path / "m.json")
 
 
 def test_a_loop_of_the_users_own_joint_is_refused(tmp_path):
     slot = sf.CustomJoint(lambda q: sf.Transform.translation((q[0], 0.0, 0.0)))
     model = fourbar().close("coupler", "world", slot, name="slot").build()
-    with pytest.raises(sf.NotApplicableError, match="'slot', which is of your own making"):
+    with pytest.raises(sf.errors.NotApplicableError, match="'slot', which is of your own making"):
         sf.save(model, tmp_path / "m.json")
 
 
@@ -141,7 +141,7 @@ def test_constraints_of_any_model_are_added_to_its_own(tmp_path):
     rod = {"type": "rod", "body_a": "world", "body_b": "coupler", "length": 2}
     both = sf.load(tmp_path / "m.json", constraints=side_file(tmp_path, rod))
     assert [each.name for each in both.constraints] == ["pin", "world-coupler"]
-    with pytest.raises(sf.RobotFileError, match="there is a constraint 'pin' already"):
+    with pytest.raises(sf.errors.RobotFileError, match="there is a constraint 'pin' already"):
         sf.load(tmp_path / "m.json", constraints=side_file(tmp_path, PIN))
 
 
@@ -153,13 +153,13 @@ def test_urdf_and_side_file_together_keep_a_model(tmp_path):
 
 
 def test_a_urdf_alone_is_refused(tmp_path):
-    with pytest.raises(sf.NotApplicableError, match=r"'pin' \(revolute\)") as caught:
+    with pytest.raises(sf.errors.NotApplicableError, match=r"'pin' \(revolute\)") as caught:
         sf.save(fourbar().build(), tmp_path / "m.urdf")
     assert 'constraints="loops.json"' in str(caught.value)
     assert not (tmp_path / "m.urdf").exists()
-    with pytest.raises(sf.NotApplicableError, match="holds the constraints itself"):
+    with pytest.raises(sf.errors.NotApplicableError, match="holds the constraints itself"):
         sf.save(fourbar().build(), tmp_path / "m.json", constraints=tmp_path / "loops.json")
-    with pytest.raises(sf.OptionError, match="constraints"):
+    with pytest.raises(sf.errors.OptionError, match="constraints"):
         sf.save(fourbar().build(), tmp_path / "m.urdf", constraints=tmp_path / "loops.xml")
 
 
@@ -180,7 +180,7 @@ def test_a_urdf_alone_is_refused(tmp_path):
     ],
 )
 def test_loops_are_refused_with_path_and_line(urdf, tmp_path, change, what):
-    with pytest.raises(sf.RobotFileError) as caught:
+    with pytest.raises(sf.errors.RobotFileError) as caught:
         sf.load(urdf, constraints=side_file(tmp_path, {**PIN, **change}))
     assert what in str(caught.value)
     assert caught.value.line == 5
@@ -211,18 +211,18 @@ def test_loops_are_refused_with_path_and_line(urdf, tmp_path, change, what):
     ],
 )
 def test_other_kinds_are_refused_too(urdf, tmp_path, given, what):
-    with pytest.raises(sf.RobotFileError) as caught:
+    with pytest.raises(sf.errors.RobotFileError) as caught:
         sf.load(urdf, constraints=side_file(tmp_path, PIN, given))
     assert what in str(caught.value)
     assert caught.value.line == 6
 
 
 def test_other_files_are_not_taken_for_constraints(urdf, tmp_path):
-    with pytest.raises(sf.RobotFileError, match="is not a file of constraints"):
+    with pytest.raises(sf.errors.RobotFileError, match="is not a file of constraints"):
         sf.load(urdf, constraints=side_file(tmp_path, PIN, format="sixfold model"))
-    with pytest.raises(sf.RobotFileError, match="version: the version is not known"):
+    with pytest.raises(sf.errors.RobotFileError, match="version: the version is not known"):
         sf.load(urdf, constraints=side_file(tmp_path, PIN, version=2))
-    with pytest.raises(sf.RobotFileError, match="no such file"):
+    with pytest.raises(sf.errors.RobotFileError, match="no such file"):
         sf.load(urdf, constraints=tmp_path / "none.json")
-    with pytest.raises(sf.ArgumentError, match="a path"):
+    with pytest.raises(sf.errors.ArgumentError, match="a path"):
         sf.load(urdf, constraints=5)

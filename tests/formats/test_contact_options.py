@@ -24,7 +24,7 @@ ROBOT = """<mujoco><default><geom friction="0.7" condim="4"/></default><worldbod
 def loaded(tmp_path, text=ROBOT):
     (tmp_path / "m.xml").write_text(text)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sf.RobotFileWarning)
+        warnings.simplefilter("ignore", sf.errors.RobotFileWarning)
         return sf.load(tmp_path / "m.xml")
 
 
@@ -75,7 +75,7 @@ def test_wrong_numbers_of_contact_do_not_stop_a_file(tmp_path, given, what):
     (blemish,) = model.origin.blemishes
     assert f"{what}; it is read as if left out" in blemish
     assert model.geometries[1].contact.friction == (0.7, 0.005, 0.0001)
-    with pytest.raises(sf.RobotFileError, match=what):
+    with pytest.raises(sf.errors.RobotFileError, match=what):
         sf.load(tmp_path / "m.xml", strict=True)
 
 
@@ -90,5 +90,5 @@ def test_json_is_strict_about_them(tmp_path):
         changed = json.loads(json.dumps(data))
         changed["geometries"][0]["contact"][key] = value
         (tmp_path / "x.json").write_text(json.dumps(changed))
-        with pytest.raises(sf.RobotFileError, match=what):
+        with pytest.raises(sf.errors.RobotFileError, match=what):
             sf.load(tmp_path / "x.json")

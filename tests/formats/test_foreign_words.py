@@ -15,7 +15,9 @@ TEXT = """<robot name="x"><link name="base"/>
 def test_a_joint_type_that_urdf_lacks_is_a_warning_and_an_error_if_strict(tmp_path, kind):
     path = tmp_path / "x.urdf"
     path.write_text(TEXT.format(kind=kind))
-    with pytest.warns(sf.RobotFileWarning, match=rf":4: joint 'j'.*'{kind}' is not one of URDF"):
+    with pytest.warns(
+        sf.errors.RobotFileWarning, match=rf":4: joint 'j'.*'{kind}' is not one of URDF"
+    ):
         assert sf.load(path).bodies[0].joint == sf.Spherical()
-    with pytest.raises(sf.RobotFileError, match=rf":4: .*'{kind}'"):
+    with pytest.raises(sf.errors.RobotFileError, match=rf":4: .*'{kind}'"):
         sf.load(path, strict=True)

@@ -14,7 +14,7 @@ LINK = '<link name="a"/>'
 
 
 def refused(path, **options):
-    with pytest.raises(sf.RobotFileError) as caught:
+    with pytest.raises(sf.errors.RobotFileError) as caught:
         sf.load(path, **options)
     error = caught.value
     assert error.file == str(path)
@@ -361,14 +361,14 @@ def test_errors_cross_processes(write):
 
 def test_wrong_options_are_refused(write):
     path = write(ARM)
-    with pytest.raises(sf.OptionError, match="mimic"):
+    with pytest.raises(sf.errors.OptionError, match="mimic"):
         sf.load(path, mimic="ignore")
-    with pytest.raises(sf.ArgumentError, match="a path or the name of a robot"):
+    with pytest.raises(sf.errors.ArgumentError, match="a path or the name of a robot"):
         sf.load(42)
     for folders in (3, [3]):
-        with pytest.raises(sf.ArgumentError, match="package_dirs"):
+        with pytest.raises(sf.errors.ArgumentError, match="package_dirs"):
             sf.load(path, package_dirs=folders)
-    with pytest.raises(sf.NotApplicableError, match="floating_base=True"):
+    with pytest.raises(sf.errors.NotApplicableError, match="floating_base=True"):
         sf.load("puma560", floating_base=True)
-    with pytest.raises(sf.UnknownNameError, match="elbo"):
+    with pytest.raises(sf.errors.UnknownNameError, match="elbo"):
         sf.load(path, lock=["elbo"])

@@ -75,7 +75,7 @@ def test_meshes_are_found_by_their_usual_names(robot, tmp_path, name, where):
     ],
 )
 def test_nothing_outside_is_reached(robot, name):
-    with pytest.raises(sf.RobotFileError, match=r"outside the folders|is not found"):
+    with pytest.raises(sf.errors.RobotFileError, match=r"outside the folders|is not found"):
         mesh_path(robot(), name)
 
 
@@ -83,7 +83,7 @@ def test_absolute_names_are_judged_by_where_they_lead(robot, tmp_path):
     inside = tmp_path / "ws/arm/meshes/hand.stl"
     assert mesh_path(robot(), str(inside)) == inside.resolve()
     assert mesh_path(robot(), f"file://{inside}") == inside.resolve()
-    with pytest.raises(sf.RobotFileError, match="outside"):
+    with pytest.raises(sf.errors.RobotFileError, match="outside"):
         mesh_path(robot(), str(tmp_path / "secret.txt"))
 
 
@@ -97,13 +97,13 @@ def test_links_on_disk_do_not_lead_out(robot, tmp_path):
         "package://arm/meshes/link.stl",
         "package://evil/far/meshes/tool.stl",
     ):
-        with pytest.raises(sf.RobotFileError, match="outside"):
+        with pytest.raises(sf.errors.RobotFileError, match="outside"):
             mesh_path(model, name)
 
 
 def test_package_dirs_widen_what_is_allowed(robot, tmp_path):
     tool = tmp_path / "dirs/far/meshes/tool.stl"
-    with pytest.raises(sf.RobotFileError, match="is not found"):
+    with pytest.raises(sf.errors.RobotFileError, match="is not found"):
         mesh_path(robot(), "package://far/meshes/tool.stl")
     for folder in (tmp_path / "dirs", str(tmp_path / "dirs/far")):
         model = robot(package_dirs=folder)
@@ -112,7 +112,7 @@ def test_package_dirs_widen_what_is_allowed(robot, tmp_path):
 
 
 def test_a_model_without_file_has_no_meshes():
-    with pytest.raises(sf.NotApplicableError, match="has no file"):
+    with pytest.raises(sf.errors.NotApplicableError, match="has no file"):
         mesh_path(sf.load("puma560"), "x.stl")
 
 

@@ -26,7 +26,7 @@ def write(folder: Path, body: str, top: str = "") -> Path:
 
 def load(path: Path, **options) -> sf.Model:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sf.RobotFileWarning)
+        warnings.simplefilter("ignore", sf.errors.RobotFileWarning)
         return load_mjcf(path, **options)
 
 
@@ -90,7 +90,7 @@ def test_ball_and_free_joints_have_the_quaternion_last(tmp_path):
     model = load(path)
     assert [type(body.joint) for body in model.bodies] == [sf.Free, sf.Spherical]
     q, _ = sf.random_state(model, seed=3)
-    qpos = sf.convert(model, mujoco.MjModel.from_xml_path(str(path))).q_to(q)
+    qpos = sf.interop.convert(model, mujoco.MjModel.from_xml_path(str(path))).q_to(q)
     assert np.allclose(qpos[3:7], np.roll(q[3:7], 1))
     for name, pose in poses(path, qpos).items():
         assert np.allclose(sf.frame_pose(model, q, name), pose, atol=1e-14), name
@@ -188,7 +188,7 @@ def test_a_mesh_is_opened_only_where_an_inertia_needs_it(tmp_path):
     inferred = '<body name="b"><joint/><geom type="mesh" mesh="m" pos="1 0 0" mass="3"/></body>'
     load(write(tmp_path, given, asset))  # there is no such file
     with pytest.raises(
-        sf.RobotFileError, match=r"robot.xml:2: <mesh>: .*part.obj.*inertia of body"
+        sf.errors.RobotFileError, match=r"robot.xml:2: <mesh>: .*part.obj.*inertia of body"
     ):
         load(write(tmp_path, inferred, asset))
     (tmp_path / "part.obj").write_text(TETRAHEDRON)
@@ -205,7 +205,7 @@ def test_files_outside_the_allowed_folders_are_refused(tmp_path):
     (tmp_path / "part.obj").write_text(TETRAHEDRON)
     asset = '<asset><mesh name="m" file="../../../part.obj"/></asset>'
     path = write(inside, '<body><joint/><geom type="mesh" mesh="m"/></body>', asset)
-    with pytest.raises(sf.RobotFileError, match="outside the folders"):
+    with pytest.raises(sf.errors.RobotFileError, match="outside the folders"):
         load(path)
     assert load(path, package_dirs=[tmp_path]).nv == 1
 
@@ -220,14 +220,14 @@ def test_included_files_are_read_and_their_errors_name_them(tmp_path):
     assert model.joint_names == ("j",)
     assert model.origin.joint_lines == {"j": 4}  # the line of the include
     (tmp_path / "part.xml").write_text('<x>\n\n<body name="p"><wheels/></body></x>')
-    with pytest.raises(sf.RobotFileError, match=r"part.xml:3: .*wheels"):
+    with pytest.raises(sf.errors.RobotFileError, match=r"part.xml:3: .*wheels"):
         load(path)
 
 
 def test_what_has_no_counterpart_is_reported_once(tmp_path):
     path = tmp_path / "chain.xml"
     path.write_text(CHAIN)
-    with pytest.warns(sf.RobotFileWarning) as caught:
+    with pytest.warns(sf.errors.RobotFileWarning) as caught:
         model = sf.load(path)
     assert len(caught) == 1
     text = str(caught[0].message)
@@ -260,9 +260,9 @@ def test_floating_base_frees_the_only_root(tmp_path):
     model = sf.load(path, floating_base=True)
     assert (model.nv, model.joint_names[0]) == (7, "floating_base")
     assert isinstance(model.bodies[0].joint, sf.Free)
-    with pytest.raises(sf.RobotFileError, match="2 bodies lie in the world"):
+    with pytest.raises(sf.errors.RobotFileError, match="2 bodies lie in the world"):
         load(write(tmp_path, arm + "<body/>"), floating_base=True)
-    with pytest.raises(sf.RobotFileError, match="its base has joints already"):
+    with pytest.raises(sf.errors.RobotFileError, match="its base has joints already"):
         load(write(tmp_path, f"<body><joint/>{INERTIA}</body>"), floating_base=True)
 
 
@@ -270,7 +270,7 @@ def test_joints_can_be_locked(tmp_path):
     path = tmp_path / "chain.xml"
     path.write_text(CHAIN)
     assert load(path, lock=["b", "c"]).joint_names == ("a", "float")
-    with pytest.raises(sf.UnknownNameError, match="nothing"):
+    with pytest.raises(sf.errors.UnknownNameError, match="nothing"):
         load(path, lock=["nothing"])
 
 
@@ -294,11 +294,11 @@ def test_reading_leaves_no_log_file_and_prints_nothing(tmp_path, monkeypatch, ca
 def test_a_missing_package_is_explained(tmp_path, monkeypatch):
     path = write(tmp_path, "")
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(sf.NotApplicableError, match="pip install mujoco"):
+    with pytest.raises(sf.errors.NotApplicableError, match="pip install mujoco"):
         load(path)
 
 
 def test_an_old_package_is_refused(monkeypatch):
     monkeypatch.setattr(mujoco, "__version__", "3.2.7")
-    with pytest.raises(sf.NotApplicableError, match=r"mujoco 3.2.7(.|\n)*upgrade"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"mujoco 3.2.7(.|\n)*upgrade"):
         mjcf.mujoco_package()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.interop import from_mujoco
+from sixfold.interop.mujoco import from_mujoco
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -35,7 +35,7 @@ def written(folder, equality, head=""):
 
 def loaded(folder, equality, head="", **options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sf.RobotFileWarning)
+        warnings.simplefilter("ignore", sf.errors.RobotFileWarning)
         return sf.load(written(folder, equality, head), **options)
 
 
@@ -85,7 +85,7 @@ def test_points_mean_what_they_mean_in_mujoco(tmp_path, equality):
     assert loop.kind == "point"
     for q in sf.random_state(model, 5, seed=0)[0]:
         gap, _ = of_mujoco(tmp_path / "m.xml", q)
-        ours = sf.constraint_gaps(model, q)
+        ours = sf.loops.constraint_gaps(model, q)
         np.testing.assert_allclose(np.linalg.norm(ours), np.linalg.norm(gap), rtol=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_welds_mean_what_they_mean_in_mujoco(tmp_path, equality):
     assert loop.kind == "weld"
     for q in sf.random_state(model, 5, seed=1)[0]:
         gap, _ = of_mujoco(tmp_path / "m.xml", q)
-        ours = sf.constraint_gaps(model, q)
+        ours = sf.loops.constraint_gaps(model, q)
         place = np.linalg.norm(ours[[0, 1, 2]]), np.linalg.norm(ours[[3, 4, 5]])
         # turns in MuJoCo are sin(angle / 2), here 2 tan(angle / 2)
         half = np.linalg.norm(gap[3:])
@@ -110,11 +110,11 @@ CLOSING = [*POINTS.values(), *GEARS.values(), WELDS["weld"], WELDS["weld at an a
 @pytest.mark.parametrize("equality", CLOSING)
 def test_closed_here_is_closed_there(tmp_path, equality):
     model = loaded(tmp_path, equality)
-    q = sf.assemble(model)
+    q = sf.loops.assemble(model)
     gap, J = of_mujoco(tmp_path / "m.xml", q)
     np.testing.assert_allclose(gap, 0.0, atol=1e-10)
     # rows of one may be those of the other in turned axes
-    np.testing.assert_allclose(span(sf.constraint_jacobian(model, q)), span(J), atol=1e-9)
+    np.testing.assert_allclose(span(sf.loops.constraint_jacobian(model, q)), span(J), atol=1e-9)
 
 
 @pytest.mark.parametrize("equality", GEARS.values(), ids=GEARS)
@@ -122,8 +122,8 @@ def test_gears_mean_what_they_mean_in_mujoco(tmp_path, equality):
     model = loaded(tmp_path, equality)
     for q in sf.random_state(model, 5, seed=2)[0]:
         gap, J = of_mujoco(tmp_path / "m.xml", q)
-        np.testing.assert_allclose(sf.constraint_gaps(model, q), gap, atol=1e-13)
-        np.testing.assert_allclose(sf.constraint_jacobian(model, q), J, atol=1e-13)
+        np.testing.assert_allclose(sf.loops.constraint_gaps(model, q), gap, atol=1e-13)
+        np.testing.assert_allclose(sf.loops.constraint_jacobian(model, q), J, atol=1e-13)
 
 
 def test_a_weld_without_torque_holds_a_point(tmp_path):
@@ -131,7 +131,7 @@ def test_a_weld_without_torque_holds_a_point(tmp_path):
     assert model.constraints[0].kind == "point"
     q = sf.random_state(model, seed=3)[0]
     gap, _ = of_mujoco(tmp_path / "m.xml", q)
-    ours = sf.constraint_gaps(model, q)
+    ours = sf.loops.constraint_gaps(model, q)
     np.testing.assert_allclose(np.linalg.norm(ours), np.linalg.norm(gap[:3]), rtol=1e-12)
 
 
@@ -160,14 +160,14 @@ def test_a_floating_base_closes_loops_with_the_world(tmp_path):
         """<mujoco><worldbody><body name="a" pos="1 0 0"><geom size="0.1"/></body></worldbody>
         <equality><connect body1="a" anchor="0 0 0.5"/></equality></mujoco>"""
     )
-    with pytest.warns(sf.RobotFileWarning, match=r"equality connect \(line 2\)"):
+    with pytest.warns(sf.errors.RobotFileWarning, match=r"equality connect \(line 2\)"):
         assert sf.load(path).nc == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = sf.load(path, floating_base=True)
     assert model.nc == 3
     q = np.array([1.0, 0, 0, 0, 0, 0, 1])
-    np.testing.assert_allclose(sf.constraint_gaps(model, q), 0, atol=1e-15)
+    np.testing.assert_allclose(sf.loops.constraint_gaps(model, q), 0, atol=1e-15)
 
 
 def test_what_has_no_counterpart_is_said_once_with_its_line(tmp_path):
@@ -178,7 +178,7 @@ def test_what_has_no_counterpart_is_said_once_with_its_line(tmp_path):
         '<weld body1="b" body2="still"/>',
     )
     path = written(tmp_path, "\n".join(lines))
-    with pytest.warns(sf.RobotFileWarning) as caught:
+    with pytest.warns(sf.errors.RobotFileWarning) as caught:
         model = sf.load(path)
     assert model.constraints == ()
     first = path.read_text().splitlines().index(lines[0]) + 1
@@ -190,20 +190,20 @@ def test_what_has_no_counterpart_is_said_once_with_its_line(tmp_path):
     assert "its bodies cannot move against each other" in notes
     inactive = "inactive equality joint: it is off when the simulation starts"
     assert f"{inactive} (first at {path}:{first})" in notes
-    with pytest.raises(sf.RobotFileError) as refused:
+    with pytest.raises(sf.errors.RobotFileError) as refused:
         sf.load(path, strict=True)
     assert refused.value.line == first + 1
 
 
 def test_wrong_numbers_are_refused_at_their_line(tmp_path):
     path = written(tmp_path, '<connect body1="b" anchor="0 0 x"/>')
-    with pytest.raises(sf.RobotFileError, match="anchor"):
+    with pytest.raises(sf.errors.RobotFileError, match="anchor"):
         sf.load(path)
     path = written(tmp_path, '<connect body1="nobody" anchor="0 0 0"/>')
-    with pytest.raises(sf.RobotFileError, match="nobody"):
+    with pytest.raises(sf.errors.RobotFileError, match="nobody"):
         sf.load(path)
     path = written(tmp_path, '<joint joint1="j" joint2="j"/>')
-    with pytest.raises(sf.RobotFileError) as caught:
+    with pytest.raises(sf.errors.RobotFileError) as caught:
         sf.load(path)
     lines = path.read_text().splitlines()
     assert caught.value.line == lines.index('<joint joint1="j" joint2="j"/>') + 1

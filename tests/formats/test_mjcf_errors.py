@@ -81,7 +81,7 @@ def world(inside: str, top: str = "") -> str:
 )
 def test_an_error_names_file_and_line(tmp_path, text, line, says):
     path = written(tmp_path, text)
-    with pytest.raises(sf.RobotFileError, match=says) as caught:
+    with pytest.raises(sf.errors.RobotFileError, match=says) as caught:
         sf.load(path)
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert (caught.value.file, caught.value.line) == (str(path), line)
@@ -91,7 +91,7 @@ def test_an_error_names_file_and_line(tmp_path, text, line, says):
 def test_sums_that_overflow_are_refused(tmp_path):
     far = '<body pos="1e308 0 0"><geom size="1"/></body>'
     path = written(tmp_path, world(f'<body name="b"><joint/><geom size="1"/>{far}</body>'))
-    with pytest.raises(sf.RobotFileError, match=r"overflow|huge value"):
+    with pytest.raises(sf.errors.RobotFileError, match=r"overflow|huge value"):
         sf.load(path)
 
 
@@ -100,7 +100,7 @@ def test_textures_height_fields_and_sizes_cost_nothing(tmp_path):
       <asset><texture type="2d" builtin="flat" width="1000000" height="1000000"/>
       <hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>"""
     path = written(tmp_path, world('<geom type="hfield" hfield="h"/>' + BODY, top))
-    with pytest.warns(sf.RobotFileWarning, match="1 x field"):
+    with pytest.warns(sf.errors.RobotFileWarning, match="1 x field"):
         assert sf.load(path).nv == 1
 
 
@@ -111,7 +111,7 @@ def test_a_deep_chain_loads(tmp_path):
 
 
 def test_the_undamaged_files_load(tmp_path):
-    with pytest.warns(sf.RobotFileWarning):
+    with pytest.warns(sf.errors.RobotFileWarning):
         assert sf.load(written(tmp_path, CHAIN)).nv == 11
 
 
@@ -131,7 +131,7 @@ for number in range(int(sys.argv[1])):
     start = time.process_time()
     try:
         model = sf.load(path)
-    except sf.RobotFileError as error:
+    except sf.errors.RobotFileError as error:
         assert error.line >= 1, (number, error)
         assert "fix: " in str(error), (number, error)
     else:

@@ -6,7 +6,7 @@ import pytest
 import sixfold as sf
 
 mujoco = pytest.importorskip("mujoco")
-pytestmark = pytest.mark.filterwarnings("ignore::sixfold.RobotFileWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sixfold.errors.RobotFileWarning")
 
 ARM = """<mujoco><default><joint damping="3"/></default><worldbody>
   <body name="arm"><joint name="j" axis="0 1 0"/><geom size=".05 .2" type="capsule"/>
@@ -17,7 +17,7 @@ ARM = """<mujoco><default><joint damping="3"/></default><worldbody>
 def _same_mass_matrix(path):
     model, other = sf.load(path), mujoco.MjModel.from_xml_path(str(path))
     q, _ = sf.random_state(model, seed=1)
-    between = sf.convert(model, other)
+    between = sf.interop.convert(model, other)
     data = mujoco.MjData(other)
     data.qpos[:] = between.q_to(q)
     mujoco.mj_forward(other, data)
@@ -65,7 +65,7 @@ def test_an_attached_body_that_is_not_there_is_named_with_its_line(tmp_path):
         """<mujoco><asset><model name="arm" file="arm.xml"/></asset><worldbody>
         <attach model="arm" body="leg" prefix="left_"/></worldbody></mujoco>"""
     )
-    with pytest.raises(sf.RobotFileError, match=r"robot\.xml:2.*has no body 'leg'"):
+    with pytest.raises(sf.errors.RobotFileError, match=r"robot\.xml:2.*has no body 'leg'"):
         sf.load(path)
 
 

@@ -63,15 +63,15 @@ def test_usual_licences_are_recognised(package, text, name):
 
 
 def test_a_name_of_nothing_lists_near_names(package):
-    with pytest.raises(sf.UnknownNameError, match=r"did you mean 'big_arm_v2'"):
+    with pytest.raises(sf.errors.UnknownNameError, match=r"did you mean 'big_arm_v2'"):
         sf.load("big_arm")
 
 
 def test_without_the_package_the_way_to_get_it_is_told(monkeypatch):
     monkeypatch.setattr("sys.path", [])
-    with pytest.raises(sf.UnknownNameError, match="pip install example-robot-data"):
+    with pytest.raises(sf.errors.UnknownNameError, match="pip install example-robot-data"):
         sf.load("panda")
-    with pytest.raises(sf.UnknownNameError) as caught:
+    with pytest.raises(sf.errors.UnknownNameError) as caught:
         sf.load("pumma560")
     assert "pip" not in str(caught.value)
 
@@ -87,7 +87,7 @@ def test_a_bare_word_is_a_name_first_and_a_path_when_it_looks_like_one(
     assert sf.load("./big_arm_v2").name == "mine"
     assert sf.load(tmp_path / "big_arm_v2").name == "mine"
     assert sf.load("plain").name == "mine"
-    with pytest.raises(sf.RobotFileError, match="there is no such file"):
+    with pytest.raises(sf.errors.RobotFileError, match="there is no such file"):
         sf.load("nothing.urdf")
 
 
@@ -119,7 +119,7 @@ def test_every_file_of_the_collection_has_a_name_and_loads():
     assert {"panda", "ur5", "g1_29dof", "talos_reduced", "anymal_b", "anymal_c"} <= robots.keys()
     for name, path in robots.items():
         if name == "ur3_empty":
-            with pytest.raises(sf.RobotFileError, match=r"has no <link>"):
+            with pytest.raises(sf.errors.RobotFileError, match=r"has no <link>"):
                 sf.load(name)
             continue
         for floating in (False, True):

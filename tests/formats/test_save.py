@@ -11,16 +11,7 @@ import pytest
 import sixfold as sf
 from sixfold.formats import bundled, xml
 from sixfold.formats.bundled import SAMPLES
-from sixfold.model import (
-    STANDARD_JOINTS,
-    Box,
-    Capsule,
-    Cylinder,
-    Ellipsoid,
-    Geometry,
-    Mesh,
-    Sphere,
-)
+from sixfold.model import STANDARD_JOINTS, Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere
 from tests.formats.small_robots import SMALL, one_joint
 
 OF_URDF = (sf.Revolute, sf.Prismatic, sf.Planar, sf.Free)
@@ -47,7 +38,7 @@ def test_small_files_come_back_the_same(write, tmp_path, name, suffix):
 def test_samples_come_back_the_same(tmp_path, name, suffix):
     model = sf.load(name)
     if suffix == ".urdf" and not all(isinstance(body.joint, OF_URDF) for body in model.bodies):
-        with pytest.raises(sf.NotApplicableError, match="universal"):
+        with pytest.raises(sf.errors.NotApplicableError, match="universal"):
             there_and_back(model, tmp_path, suffix)
         return
     again = there_and_back(model, tmp_path, suffix)
@@ -163,7 +154,9 @@ def test_pinocchio_reads_what_we_write(tmp_path):
 @pytest.mark.parametrize("joint", [sf.Helical(), sf.Universal(), sf.Spherical(), sf.Cylindrical()])
 def test_joints_without_counterpart_are_refused_by_name(tmp_path, joint):
     model = sf.ModelBuilder().add_body("odd", joint=joint).build()
-    with pytest.raises(sf.NotApplicableError, match=f"joint 'odd_joint', which is {joint.kind}"):
+    with pytest.raises(
+        sf.errors.NotApplicableError, match=f"joint 'odd_joint', which is {joint.kind}"
+    ):
         sf.save(model, tmp_path / "x.urdf")
     assert not list(tmp_path.iterdir())
     assert there_and_back(model, tmp_path, ".json") == model
@@ -171,34 +164,34 @@ def test_joints_without_counterpart_are_refused_by_name(tmp_path, joint):
 
 def test_joints_that_are_code_are_refused(tmp_path):
     for suffix in (".urdf", ".json"):
-        with pytest.raises(sf.NotApplicableError, match="joint 'contact'"):
+        with pytest.raises(sf.errors.NotApplicableError, match="joint 'contact'"):
             sf.save(sf.load("rolling_ball"), tmp_path / f"x{suffix}")
 
 
 def test_names_that_xml_cannot_hold_are_refused(tmp_path):
     model = sf.ModelBuilder().add_body("bell\x07", joint=sf.Revolute()).build()
-    with pytest.raises(sf.NotApplicableError, match=r"save it as JSON"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"save it as JSON"):
         sf.save(model, tmp_path / "x.urdf")
     assert there_and_back(model, tmp_path, ".json") == model
 
 
 def test_a_name_with_half_a_character_is_refused(tmp_path):
     model = sf.ModelBuilder().add_body("\ud800", joint=sf.Revolute()).build()
-    with pytest.raises(sf.NotApplicableError, match="UTF-8"):
+    with pytest.raises(sf.errors.NotApplicableError, match="UTF-8"):
         sf.save(model, tmp_path / "x.urdf")
 
 
 def test_the_old_file_stays_when_saving_fails(tmp_path):
     path = tmp_path / "x.urdf"
     path.write_text("old")
-    with pytest.raises(sf.NotApplicableError):
+    with pytest.raises(sf.errors.NotApplicableError):
         sf.save(sf.load("rolling_ball"), path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["x.urdf"]
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(sf.OutputFileError, match="cannot be written"):
+    with pytest.raises(sf.errors.OutputFileError, match="cannot be written"):
         sf.save(sf.load("pendulum"), tmp_path / "nowhere" / "x.urdf")
 
 
@@ -213,11 +206,11 @@ def test_the_rights_of_a_file_are_kept(tmp_path):
 
 
 def test_wrong_arguments_are_refused(tmp_path):
-    with pytest.raises(sf.OptionError, match=r"\*\.urdf"):
+    with pytest.raises(sf.errors.OptionError, match=r"\*\.urdf"):
         sf.save(sf.load("pendulum"), tmp_path / "x.obj")
-    with pytest.raises(sf.ArgumentError, match="a Model"):
+    with pytest.raises(sf.errors.ArgumentError, match="a Model"):
         sf.save("pendulum", tmp_path / "x.urdf")
-    with pytest.raises(sf.ArgumentError, match="a path"):
+    with pytest.raises(sf.errors.ArgumentError, match="a path"):
         sf.save(sf.load("pendulum"), 3)
 
 
@@ -230,7 +223,7 @@ def plain(tmp_path, name="double_pendulum"):
 
 
 def refused(path):
-    with pytest.raises(sf.RobotFileError) as caught:
+    with pytest.raises(sf.errors.RobotFileError) as caught:
         sf.load(path)
     assert caught.value.line >= 1
     assert str(caught.value).startswith(f"{path}:{caught.value.line}: ")
@@ -312,7 +305,7 @@ def test_the_line_of_a_mistake_in_json_is_right(tmp_path):
     number = next(k for k, line in enumerate(lines) if '"inertia"' in line and k > 30)
     lines[number] = '    "inertia": [1, 2, 3],'
     (tmp_path / "x.json").write_text("\n".join(lines))
-    with pytest.raises(sf.RobotFileError, match=r"bodies\[1\]\.inertia") as caught:
+    with pytest.raises(sf.errors.RobotFileError, match=r"bodies\[1\]\.inertia") as caught:
         sf.load(tmp_path / "x.json")
     assert caught.value.line == number + 1
     assert len(data["bodies"]) == 2
@@ -320,7 +313,7 @@ def test_the_line_of_a_mistake_in_json_is_right(tmp_path):
 
 def test_json_has_no_floating_base_to_add(tmp_path):
     plain(tmp_path)
-    with pytest.raises(sf.NotApplicableError, match="a JSON file"):
+    with pytest.raises(sf.errors.NotApplicableError, match="a JSON file"):
         sf.load(tmp_path / "x.json", floating_base=True)
 
 

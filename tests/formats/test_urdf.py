@@ -215,7 +215,9 @@ def test_a_lone_link_is_a_robot_without_freedoms(write):
 
 
 def test_limits_may_be_left_out_in_part(write):
-    with pytest.warns(sf.RobotFileWarning, match="has no attribute 'velocity'; no limit is read"):
+    with pytest.warns(
+        sf.errors.RobotFileWarning, match="has no attribute 'velocity'; no limit is read"
+    ):
         model = sf.load(write(one_joint(limit='<limit lower="-1" effort="3"/>')))
     body = model.bodies[0]
     assert (body.lower, body.upper, body.velocity_limit) == ((-1.0,), (0.0,), (math.inf,))
@@ -224,7 +226,9 @@ def test_limits_may_be_left_out_in_part(write):
 
 def test_a_mimic_joint_without_master_stays_free_with_a_warning(write):
     for master, why in (("nothing", "does not exist"), ("flange_joint", "is fixed")):
-        with pytest.warns(sf.RobotFileWarning, match=f"'{master}', which {why}; it stays free"):
+        with pytest.warns(
+            sf.errors.RobotFileWarning, match=f"'{master}', which {why}; it stays free"
+        ):
             model = sf.load(write(ARM.replace('joint="grip"', f'joint="{master}"')))
         assert model.nv == 4
 

@@ -137,7 +137,7 @@ def work(name: str, seconds: float, seed: int, folder: Path) -> int:
         try:
             read(path)
             ended = "read"
-        except sf.SixfoldError as error:
+        except sf.errors.SixfoldError as error:
             ended = f"{type(error).__name__} {error}".replace(str(path), "")
         except BaseException:
             signal.alarm(0)

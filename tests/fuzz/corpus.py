@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 import sixfold as sf
+from sixfold.display.scene.surfaces import read_surfaces
 from sixfold.formats import bundled
 from sixfold.identification import Log
-from sixfold.display.scene.surfaces import read_surfaces
 from sixfold.sweeps.study_file import read_study
 from tests.formats.small_robots import SMALL
 

@@ -96,8 +96,10 @@ def test_choosing_by_value_is_still_refused():
 
 def test_if_positive_chooses_for_each_element_of_an_array():
     def function(x, y):
-        larger = sf.if_positive(x - y, x, y)
-        return larger + sf.atan2(x, y[0]), sf.if_positive(x[0], np.array([y[0], y[1], 1.0]), 0.0)
+        larger = sf.math.if_positive(x - y, x, y)
+        return larger + sf.math.atan2(x, y[0]), sf.math.if_positive(
+            x[0], np.array([y[0], y[1], 1.0]), 0.0
+        )
 
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(2, 40, 3))
@@ -110,6 +112,6 @@ def test_if_positive_chooses_for_each_element_of_an_array():
 
 
 def test_if_positive_of_a_matrix_is_one():
-    relu = sf.compile(lambda x: sf.if_positive(x, x, 0.0), inputs={"x": (2, 3)})
+    relu = sf.compile(lambda x: sf.math.if_positive(x, x, 0.0), inputs={"x": (2, 3)})
     x = np.random.default_rng(6).normal(size=(7, 2, 3))
     np.testing.assert_array_equal(relu(x), np.maximum(x, 0.0))

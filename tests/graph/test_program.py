@@ -37,7 +37,7 @@ def test_signs_are_pulled_out_of_products():
 
 
 def test_constants_fold():
-    program = live(trace(lambda x: [sf.sin(x[0] * 0.0 + 0.5)], (1,)))
+    program = live(trace(lambda x: [sf.math.sin(x[0] * 0.0 + 0.5)], (1,)))
     assert program.nodes == (("const", np.sin(0.5)),)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.errors import InternalError
 from sixfold.compiler.graph import Program, gradient, jacobian, optimise, trace, unrolled
 from sixfold.compiler.graph.program import Final, Repeat
 from sixfold.compiler.graph.repeat import MAX_UNROLLED_OPERATIONS
 from sixfold.compiler.graph.rolled import ColumnGraph
+from sixfold.errors import InternalError
 from sixfold.scalar import RULES, Op, cos, differentiate, exp, repeat, sin, subroutine
 
 FUSED = {
@@ -222,7 +222,7 @@ def test_a_number_from_inside_cannot_leave_by_another_way():
 
 
 def test_a_step_that_returns_another_form_is_named():
-    with pytest.raises(sf.ArgumentError, match=r"another form(.|\n)*as many numbers"):
+    with pytest.raises(sf.errors.ArgumentError, match=r"another form(.|\n)*as many numbers"):
         trace(lambda x: repeat(10, lambda c: [*c, c[0]], list(x)), [2])
 
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 import sixfold as sf
-from sixfold.errors import InternalError
-from sixfold.quantities import readings
-from sixfold.runtime.kernels.rolled_tree import trace_rolled
-from sixfold.runtime.kernels.scan import evaluated
 from sixfold.compiler.graph import Program, optimise, trace
 from sixfold.compiler.graph.passes import Outlined, with_subroutine
 from sixfold.compiler.graph.program import Argument, Boundary, Call, Result, verifying
 from sixfold.compiler.llvm.layout.schedule import plan
+from sixfold.errors import InternalError
+from sixfold.quantities import readings
+from sixfold.runtime.kernels.rolled_tree import trace_rolled
+from sixfold.runtime.kernels.scan import evaluated
 
 
 def test_stages_verify_in_tests_and_only_on_request(monkeypatch):
@@ -55,9 +55,9 @@ def calling(monkeypatch):
     monkeypatch.setattr("sixfold.compiler.graph.passes.MIN_OPERATIONS", 5)
 
     def pull(y, w):
-        a, b = y[0] * w[0] - y[1], sf.sin(y[1]) + w[0]
+        a, b = y[0] * w[0] - y[1], sf.math.sin(y[1]) + w[0]
         for _ in range(3):
-            a, b = b * a + y[0], sf.cos(a) * 0.5 - b
+            a, b = b * a + y[0], sf.math.cos(a) * 0.5 - b
         return [a, b]
 
     def step(x, h):

@@ -46,7 +46,7 @@ def arm():
 
 @cache
 def motion(seconds=12.0, seed=0):
-    return sf.excitation(arm(), seconds, dt=DT, rounds=4, seed=seed)
+    return sf.identification.excitation(arm(), seconds, dt=DT, rounds=4, seed=seed)
 
 
 @cache

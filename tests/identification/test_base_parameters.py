@@ -10,11 +10,11 @@ import pytest
 from benchmarks.bench.examples import FILES, pinocchio_example
 
 import sixfold as sf
-from sixfold.quantities import readings
 from sixfold.compiler.graph import optimise, trace
 from sixfold.identification.base_parameters import stacked_regressor
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.model.grouping import PARAMETERS, movable
+from sixfold.quantities import readings
 from sixfold.scalar import ZERO, Zero, plain
 from sixfold.spatial import Inertia, Symmetric3, Vector3
 
@@ -185,7 +185,7 @@ def test_grouping_twice_is_grouping_once():
 
 def test_the_puma_560_has_thirty_six_base_parameters():
     """Gautier and Khalil, Direct calculation of minimum set of inertial parameters, 1990."""
-    found = sf.base_parameters(sf.load("puma560"))
+    found = sf.identification.base_parameters(sf.load("puma560"))
     assert found.rank == 36
     assert found.total == 60
     assert len(found) <= 36
@@ -197,7 +197,7 @@ def test_the_puma_560_has_thirty_six_base_parameters():
 def test_base_parameters_alone_give_the_joint_forces(name):
     """tau = Y phi stays what it is when every parameter that is not listed is set to zero."""
     model = sf.load(name).without(damping=True, friction=True, springs=True, armature=True)
-    found = sf.base_parameters(model)
+    found = sf.identification.base_parameters(model)
     q, v = sf.random_state(model, 60, seed=0)
     a = np.random.default_rng(1).standard_normal((60, model.nv))
     tau = sf.inverse_dynamics(model, q, v, a)
@@ -214,13 +214,16 @@ def test_base_parameters_alone_give_the_joint_forces(name):
 def test_base_parameters_are_as_many_as_the_rank_of_the_regressor(name):
     model = sf.load(name)
     Y = stacked_regressor(model)
-    assert sf.base_parameters(model).rank == np.linalg.matrix_rank(
+    assert sf.identification.base_parameters(model).rank == np.linalg.matrix_rank(
         Y, tol=1e-8 * np.linalg.norm(Y, 2)
     )
 
 
 def test_formulas_say_what_is_grouped():
-    found = {p.name: p.formula for p in sf.base_parameters(sf.load("planar_chain:2")).parameters}
+    found = {
+        p.name: p.formula
+        for p in sf.identification.base_parameters(sf.load("planar_chain:2")).parameters
+    }
     assert found == {
         "hx1R": "hx1 + m2 lx2",
         "Jzz1R": "Jzz1 + m2 lx2^2",
@@ -230,7 +233,7 @@ def test_formulas_say_what_is_grouped():
 
 
 def test_the_explanation_is_in_words():
-    text = str(sf.base_parameters(sf.load("cart_pendulum")))
+    text = str(sf.identification.base_parameters(sf.load("cart_pendulum")))
     assert "m2, hz2, Jyy2 move to cart: hinge (revolute) neither works on nor turns them" in text
     assert "m1R  = m1 + m2 = 2.5" in text
     assert "without effect: Jxx2" in text
@@ -242,6 +245,6 @@ def test_masses_of_a_gantry_act_together():
     lump = sf.Inertia.from_mass(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
     builder.add_body("a", joint=sf.Prismatic("x"), inertia=lump)
     builder.add_body("b", parent="a", joint=sf.Prismatic("y"), inertia=lump)
-    found = sf.base_parameters(builder.build())
+    found = sf.identification.base_parameters(builder.build())
     assert {p.formula for p in found.parameters} == {"m1", "m2"}
     assert found.rank == 2

@@ -22,7 +22,7 @@ def puma():
         .with_friction_speed(0.0)
         .without(friction=True, damping=True, armature=True)
     )
-    run = sf.excitation(model, 20.0, dt=DT, rounds=2, seed=1)
+    run = sf.identification.excitation(model, 20.0, dt=DT, rounds=2, seed=1)
     return model, run, np.sqrt((run.tau**2).mean(axis=0))
 
 
@@ -108,7 +108,7 @@ def codes(result):
 def test_the_rest_of_a_log_is_predicted_as_well_as_by_plain_least_squares(law):
     fit, other, t = halves(law)
     model = puma()[0]
-    result = sf.identify(model, *fit, t=t)
+    result = sf.identification.identify(model, *fit, t=t)
     mine = errors(result.predict(*other[:3]), other[3])
     plain = errors(plain_least_squares(model, fit, other), other[3])
     assert mine[0] < 1.02 * plain[0]
@@ -121,23 +121,25 @@ def test_the_rest_of_a_log_is_predicted_as_well_as_by_plain_least_squares(law):
 @pytest.mark.parametrize("law", ["dahl", "lugre"])
 def test_friction_that_builds_up_after_reversals_is_named_and_is_no_delay(law):
     fit, _, t = halves(law)
-    result = sf.identify(puma()[0], *fit, t=t)
+    result = sf.identification.identify(puma()[0], *fit, t=t)
     assert "hysteresis" in codes(result) and "lag" not in codes(result)
-    assert sf.identify(puma()[0], *fit, t=t, lag="search").lag == 0.0
+    assert sf.identification.identify(puma()[0], *fit, t=t, lag="search").lag == 0.0
 
 
 def test_friction_that_is_not_modelled_is_no_delay():
     fit, _, t = halves("tanh")
     for friction in (False, "viscous", "dry"):
-        assert "lag" not in codes(sf.identify(puma()[0], *fit, t=t, friction=friction))
+        assert "lag" not in codes(
+            sf.identification.identify(puma()[0], *fit, t=t, friction=friction)
+        )
 
 
 @pytest.mark.parametrize("law", ["sign", "tanh"])
 def test_a_true_delay_is_found(law):
     fit, _, t = halves(law, 4)
-    result = sf.identify(puma()[0], *fit, t=t)
+    result = sf.identification.identify(puma()[0], *fit, t=t)
     assert codes(result)["lag"].values["seconds"] == pytest.approx(4 * DT, abs=0.3 * DT)
-    taken = sf.identify(puma()[0], *fit, t=t, lag="search")
+    taken = sf.identification.identify(puma()[0], *fit, t=t, lag="search")
     assert taken.lag == pytest.approx(4 * DT, abs=0.3 * DT)
     # the advice is good
     before, after = (np.mean([joint.share for joint in r.joints]) for r in (result, taken))
@@ -147,7 +149,7 @@ def test_a_true_delay_is_found(law):
 def test_friction_speeds_are_found_joint_by_joint_and_carried_by_the_model(tmp_path):
     fit, _, t = halves("tanh")
     right = measured("tanh")[5]
-    result = sf.identify(puma()[0], *fit, t=t)
+    result = sf.identification.identify(puma()[0], *fit, t=t)
     speeds = [body.friction_speed[0] for body in result.model.bodies]
     np.testing.assert_allclose(speeds, right, rtol=0.25)
     assert [law.speed for law in result.friction] == speeds
@@ -164,7 +166,7 @@ def test_friction_speeds_are_found_joint_by_joint_and_carried_by_the_model(tmp_p
 
 def test_friction_by_the_sign_of_the_speed_stays_so():
     fit, _, t = halves("sign")
-    result = sf.identify(puma()[0], *fit, t=t)
+    result = sf.identification.identify(puma()[0], *fit, t=t)
     assert {law.words for law in result.friction} == {"sign(v)"}
     assert "friction-speed" not in codes(result)
 
@@ -173,7 +175,7 @@ def test_a_loaded_speed_that_is_wrong_gives_way_to_the_sign():
     fit, _, t = halves("sign")
     model = puma()[0]
     model = replace(model, bodies=tuple(replace(b, friction_speed=(0.2,)) for b in model.bodies))
-    result = sf.identify(model, *fit, t=t)
+    result = sf.identification.identify(model, *fit, t=t)
     speeds = [body.friction_speed[0] for body in result.model.bodies]
     assert max(speeds) < 0.02
     note = codes(result)["friction-speed"]
@@ -182,7 +184,7 @@ def test_a_loaded_speed_that_is_wrong_gives_way_to_the_sign():
 
 def test_samples_that_are_read_once_say_that_other_speeds_fit_better():
     fit, _, _ = halves("tanh")
-    result = sf.identify(puma()[0], iter([tuple(fit)]))
+    result = sf.identification.identify(puma()[0], iter([tuple(fit)]))
     finding = codes(result)["friction-speed"]
     assert finding.severity == "warning" and "read once" in finding.what
     assert {body.friction_speed for body in result.model.bodies} == {(0.0,)}
@@ -192,7 +194,7 @@ def test_outliers_do_not_hide_the_friction_speed():
     fit, _, t = halves("tanh")
     tau = fit[3].copy()
     tau[np.random.default_rng(3).integers(0, len(tau), 60)] += 40.0
-    result = sf.identify(puma()[0], *fit[:3], tau, t=t)
+    result = sf.identification.identify(puma()[0], *fit[:3], tau, t=t)
     speeds = [body.friction_speed[0] for body in result.model.bodies]
     np.testing.assert_allclose(speeds, measured("tanh")[5], rtol=0.4)
 
@@ -205,7 +207,9 @@ def test_friction_of_two_directions_with_an_offset_has_a_speed_too():
     offset = np.array([0.3, 0.2, -0.2])
     noise = 0.02 * np.random.default_rng(0).standard_normal(q.shape)
     tau = sf.inverse_dynamics(real, q, v, a) + offset + noise
-    result = sf.identify(arm(), q, v, a, tau, t=t, friction="direction", offsets=True)
+    result = sf.identification.identify(
+        arm(), q, v, a, tau, t=t, friction="direction", offsets=True
+    )
     np.testing.assert_allclose([law.speed for law in result.friction], 0.1, rtol=0.1)
     np.testing.assert_allclose(result.offsets, offset, atol=0.05)
     for body in result.model.bodies:

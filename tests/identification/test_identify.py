@@ -28,7 +28,7 @@ def true_base(result, model):
 @pytest.fixture(scope="module")
 def result():
     q, v, a, tau, t = log()
-    return sf.identify(arm(), q, v, a, tau, t=t)
+    return sf.identification.identify(arm(), q, v, a, tau, t=t)
 
 
 def test_the_identified_arm_predicts_torques_of_another_motion(result):
@@ -38,7 +38,7 @@ def test_the_identified_arm_predicts_torques_of_another_motion(result):
 
 def test_every_body_is_physical(result):
     for body in result.model.bodies:
-        assert sf.physical_consistency(body.inertia, tolerance=0.0).physical
+        assert sf.spatial.physical_consistency(body.inertia, tolerance=0.0).physical
 
 
 def test_base_parameters_lie_within_their_standard_errors(result):
@@ -59,7 +59,7 @@ def test_residuals_are_the_noise_on_the_fit_and_on_what_was_held_out(result):
 
 def test_without_noise_the_base_parameters_are_exact():
     q, v, a, tau, _t = log(0.0)
-    found = sf.identify(arm(), q, v, a, tau)
+    found = sf.identification.identify(arm(), q, v, a, tau)
     values = [p.value for p in found.parameters]
     np.testing.assert_allclose(values, true_base(found, truth()), rtol=1e-6, atol=1e-8)
 
@@ -67,17 +67,17 @@ def test_without_noise_the_base_parameters_are_exact():
 def test_velocities_and_accelerations_are_made_from_positions():
     q, v, _a, tau, t = log()
     noisy = q + 1e-5 * np.random.default_rng(2).standard_normal(q.shape)
-    found = sf.identify(arm(), noisy, tau=tau, t=t)
+    found = sf.identification.identify(arm(), noisy, tau=tau, t=t)
     assert found.filter == 10.0 and found.samples < len(q)
     assert relative_error(found, truth(), motion(seed=7)).max() < 0.02
-    given = sf.identify(arm(), noisy, v, tau=tau, t=t, filter=8.0)
+    given = sf.identification.identify(arm(), noisy, v, tau=tau, t=t, filter=8.0)
     assert given.filter == 8.0
     assert relative_error(given, truth(), motion(seed=7)).max() < 0.02
 
 
 def test_chunks_of_any_size_give_the_same_bits():
     q, v, a, tau, _ = log()
-    whole = sf.identify(arm(), q, v, a, tau)
+    whole = sf.identification.identify(arm(), q, v, a, tau)
     for size in (100, 777, 4096):
         parts = [
             (q[k : k + size], v[k : k + size], a[k : k + size], tau[k : k + size])
@@ -88,7 +88,7 @@ def test_chunks_of_any_size_give_the_same_bits():
             iter(parts),
             [dict(zip("qva", p, strict=False), tau=p[3]) for p in parts],
         ):
-            found = sf.identify(arm(), given)
+            found = sf.identification.identify(arm(), given)
             assert found.model == whole.model
             assert [p.error for p in found.parameters] == [p.error for p in whole.parameters]
 
@@ -100,7 +100,7 @@ def test_threads_give_the_same_bits():
         models = []
         for count in (1, 3):
             sf.set_threads(count)
-            models.append(sf.identify(arm(), q, v, a, tau).model)
+            models.append(sf.identification.identify(arm(), q, v, a, tau).model)
     finally:
         sf.set_threads(before)
     assert models[0] == models[1]
@@ -120,7 +120,10 @@ def test_arrays_that_are_read_when_sliced_are_read_in_their_chunks():
     arrays = log()[:4]
     sizes = (1000, 2001, len(arrays[0]) - 3001)
     lazy = [Lazy(x, sizes) for x in arrays]
-    assert sf.identify(arm(), *lazy).model == sf.identify(arm(), *arrays).model
+    assert (
+        sf.identification.identify(arm(), *lazy).model
+        == sf.identification.identify(arm(), *arrays).model
+    )
 
 
 @pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
@@ -131,7 +134,10 @@ def test_logs_are_read_from_files(tmp_path, suffix):
     q, v, a, tau, t = log()
     run = motion()
     replace(run, tau=tau).save(path)
-    assert sf.identify(arm(), path).model == sf.identify(arm(), q, v, a, tau, t=t).model
+    assert (
+        sf.identification.identify(arm(), path).model
+        == sf.identification.identify(arm(), q, v, a, tau, t=t).model
+    )
 
 
 def test_columns_may_have_other_names(tmp_path):
@@ -140,14 +146,14 @@ def test_columns_may_have_other_names(tmp_path):
     path = tmp_path / "log.csv"
     names = "stamp,q1,q2,q3,m1,m2,m3"
     np.savetxt(path, table, delimiter=",", header=names, comments="")
-    found = sf.Log.read(path, arm(), columns={"tau": ["m1", "m2", "m3"]})
+    found = sf.identification.Log.read(path, arm(), columns={"tau": ["m1", "m2", "m3"]})
     np.testing.assert_allclose(found.q, q)
     np.testing.assert_allclose(found.t, t)
     np.testing.assert_allclose(found.tau, tau)
-    with pytest.raises(sf.TrajectoryFileError, match="joint forces"):
-        sf.Log.read(path, arm())
-    with pytest.raises(sf.TrajectoryFileError, match="'m9'"):
-        sf.Log.read(path, arm(), columns={"tau": ["m1", "m2", "m9"]})
+    with pytest.raises(sf.errors.TrajectoryFileError, match="joint forces"):
+        sf.identification.Log.read(path, arm())
+    with pytest.raises(sf.errors.TrajectoryFileError, match="'m9'"):
+        sf.identification.Log.read(path, arm(), columns={"tau": ["m1", "m2", "m9"]})
 
 
 def test_a_payload_is_found():
@@ -155,7 +161,7 @@ def test_a_payload_is_found():
     load = sf.add_payload(truth(), "fore", mass=1.0, com=(0.2, 0.01, 0.0), inertia=(0.002,) * 3)
     rng = np.random.default_rng(4)
     tau = sf.inverse_dynamics(load, q, v, a) + 0.05 * rng.standard_normal(q.shape)
-    found = sf.identify(truth(), q, v, a, tau, bodies="fore", friction=False)
+    found = sf.identification.identify(truth(), q, v, a, tau, bodies="fore", friction=False)
     payload = found.added("fore")
     # a planar forearm shows the mass only through what the turret carries
     assert float(payload.m) == pytest.approx(1.0, rel=0.05)
@@ -175,7 +181,7 @@ def test_rotors_offsets_and_springs_are_found():
     run, tau = special(armature=(0.3,), stiffness=(4.0,))
     offset = np.array([0.4, -0.3, 0.2])
     more = {"rotors": True, "offsets": True, "springs": True}
-    found = sf.identify(arm(), run.q, run.v, run.a, tau + offset, **more)
+    found = sf.identification.identify(arm(), run.q, run.v, run.a, tau + offset, **more)
     # gravity holds the lifting joints: an offset there is what gravity leaves
     np.testing.assert_allclose(found.offsets, offset, atol=0.05)
     for body in found.model.bodies[1:]:
@@ -188,29 +194,35 @@ def test_rotors_offsets_and_springs_are_found():
 
 def test_dry_friction_may_differ_by_direction():
     run, tau = special(friction=(0.9,), friction_negative=(0.6,))
-    found = sf.identify(arm(), run.q, run.v, run.a, tau, friction="direction")
+    found = sf.identification.identify(arm(), run.q, run.v, run.a, tau, friction="direction")
     for body in found.model.bodies:
         assert body.friction[0] == pytest.approx(0.9, abs=0.03)
         assert body.friction_negative[0] == pytest.approx(0.6, abs=0.03)
     # friction of both directions and an offset are three names for two numbers
-    with_offset = sf.identify(arm(), run.q, run.v, run.a, tau, friction="direction", offsets=True)
+    with_offset = sf.identification.identify(
+        arm(), run.q, run.v, run.a, tau, friction="direction", offsets=True
+    )
     assert any(line.startswith("offset of turn: acts only") for line in with_offset.not_shown)
 
 
 def test_currents_in_place_of_torques_need_one_known_gain():
     model = sf.load("puma560").without(friction=True)
-    run = sf.excitation(model, 6.0, dt=2e-3, rounds=2)
+    run = sf.identification.excitation(model, 6.0, dt=2e-3, rounds=2)
     tau = run.tau + 0.02 * np.random.default_rng(0).standard_normal(run.tau.shape)
     gains = np.array([10.0, 20.0, 15.0, 5.0, 4.0, 3.0])
-    found = sf.identify(model, run.q, run.v, run.a, tau / gains, gains={"joint1": 10.0})
+    found = sf.identification.identify(
+        model, run.q, run.v, run.a, tau / gains, gains={"joint1": 10.0}
+    )
     np.testing.assert_allclose(found.gains, gains, rtol=0.01)
     assert "uncertain-gain" not in {f.code for f in found.findings}
     noisy = run.tau + 0.2 * np.random.default_rng(0).standard_normal(tau.shape)
-    rough = sf.identify(model, run.q, run.v, run.a, noisy / gains, gains={"joint1": 10.0})
+    rough = sf.identification.identify(
+        model, run.q, run.v, run.a, noisy / gains, gains={"joint1": 10.0}
+    )
     (finding,) = [f for f in rough.findings if f.severity in ("warning", "error")]
     assert (finding.code, finding.severity) == ("uncertain-gain", "error")
-    with pytest.raises(sf.OptionError, match="at least one that is known"):
-        sf.identify(model, run.q, run.v, run.a, tau, gains=[None] * 6)
+    with pytest.raises(sf.errors.OptionError, match="at least one that is known"):
+        sf.identification.identify(model, run.q, run.v, run.a, tau, gains=[None] * 6)
 
 
 def test_a_floating_base_needs_no_base_torques():
@@ -221,14 +233,14 @@ def test_a_floating_base_needs_no_base_torques():
     t = dt * np.arange(n)
 
     def law(t, q, v):
-        force = [0.6 * sf.sin(5 * t) + 0.4 * sf.cos(11 * t) - 0.1 * v[6]]
+        force = [0.6 * sf.math.sin(5 * t) + 0.4 * sf.math.cos(11 * t) - 0.1 * v[6]]
         return np.array([0, 0, 0, 0, 0, 0, *force], object)
 
     run = sf.simulate(
         real, sf.neutral(real), [0.6, -0.8, 0.7, 0, 0, 0, 0.5], n * dt, dt=dt, control=law
     )
     tau = run.tau[:, 6:] + 1e-3 * rng.standard_normal((len(run), 1))
-    found = sf.identify(model, run.q, run.v, run.a, tau, friction=False)
+    found = sf.identification.identify(model, run.q, run.v, run.a, tau, friction=False)
     right = true_base(found, real)
     for p, value in zip(found.parameters, right, strict=True):
         if p.seen == "well":
@@ -252,14 +264,14 @@ def test_measured_contact_forces_hold_a_floating_base():
     f_ext[:, 0, :3] = n + np.cross(pose[:, :3, 3], f)
     tau = sf.inverse_dynamics(real, q, v, a, f_ext)
     assert np.abs(tau[:, :6]).max() < 1e-9
-    found = sf.identify(model, q, v, a, tau[:, 6:], f_ext=f_ext, friction=False)
+    found = sf.identification.identify(model, q, v, a, tau[:, 6:], f_ext=f_ext, friction=False)
     values = [p.value for p in found.parameters]
     np.testing.assert_allclose(values, true_base(found, real), rtol=1e-5, atol=1e-6)
 
 
 def test_the_prior_keeps_what_the_data_do_not_show():
     q, v, a, tau, _ = log()
-    found = sf.identify(arm(), q, v, a, tau, prior=1.0)
+    found = sf.identification.identify(arm(), q, v, a, tau, prior=1.0)
     # no torque depends on the mass of the turret: it stays near, as far as its moments allow
     assert float(found.model.bodies[0].inertia.m) == pytest.approx(2.0, rel=0.3)
     assert any("mass of turret" in line for line in found.not_shown)
@@ -267,7 +279,7 @@ def test_the_prior_keeps_what_the_data_do_not_show():
 
 def test_free_parameters_may_be_unphysical_and_fit_a_little_better():
     q, v, a, tau, _ = log()
-    free = sf.identify(arm(), q, v, a, tau, consistent=False)
+    free = sf.identification.identify(arm(), q, v, a, tau, consistent=False)
     assert not free.consistent
     for joint in free.joints:
         assert joint.fit == pytest.approx(joint.free, rel=1e-6)
@@ -277,10 +289,10 @@ def test_a_delay_between_torque_and_motion_is_searched():
     q, v, a, tau, t = log()
     late = 4
     arrays = q[late:], v[late:], a[late:], tau[:-late]
-    found = sf.identify(arm(), *arrays, t=t[late:], lag="search")
+    found = sf.identification.identify(arm(), *arrays, t=t[late:], lag="search")
     assert found.lag == pytest.approx(late * 2e-3, abs=4e-4)
     assert found.findings == ()
-    told = sf.identify(arm(), *arrays, t=t[late:])
+    told = sf.identification.identify(arm(), *arrays, t=t[late:])
     assert [f.code for f in told.findings if f.code == "lag"] == ["lag"]
 
 
@@ -289,10 +301,10 @@ def test_outliers_count_less():
     tau = tau.copy()
     rng = np.random.default_rng(5)
     tau[rng.integers(0, len(tau), 100), 1] += 50.0
-    found = sf.identify(arm(), q, v, a, tau)
+    found = sf.identification.identify(arm(), q, v, a, tau)
     assert [f.code for f in found.findings] == ["outliers"]
     assert relative_error(found, truth(), motion(seed=7)).max() < 0.02
-    plain = sf.identify(arm(), q, v, a, tau, robust=False)
+    plain = sf.identification.identify(arm(), q, v, a, tau, robust=False)
     right = true_base(found, truth())
     errors = [
         np.linalg.norm([p.value - x for p, x in zip(r.parameters, right, strict=True)])
@@ -327,28 +339,28 @@ def test_the_result_is_shown_in_words_tables_and_pictures(result, tmp_path):
 
 def test_options_without_effect_and_wrong_arguments_are_refused(tmp_path):
     q, v, a, tau, t = log()
-    some = sf.Log(q, v, a, tau, t)
+    some = sf.identification.Log(q, v, a, tau, t)
     refused = [
-        lambda: sf.identify(arm(), some, v),
-        lambda: sf.identify(arm(), q, v, a, tau, columns={"t": "x"}),
-        lambda: sf.identify(arm(), iter([(q, v, a, tau)]), lag=0.01),
-        lambda: sf.identify(arm(), iter([(q, v, a, tau)]), robust=True),
-        lambda: sf.identify(arm(), q, v, a, tau, lag="search"),
-        lambda: sf.identify(arm(), q, tau=tau),
-        lambda: sf.identify(arm(), q, v, a),
-        lambda: sf.identify(arm(), q[:, :2], v, a, tau),
-        lambda: sf.identify(arm(), q[:4], v[:4], a[:4], tau[:4]),
-        lambda: sf.identify(arm(), q, v, a, tau, friction="much"),
-        lambda: sf.identify(arm(), q, v, a, tau, bodies="hand"),
-        lambda: sf.identify(arm(), q, v, a, tau, bodies=[], friction=False),
-        lambda: sf.identify(arm(), q, tau=tau, t=t, filter=1e6),
-        lambda: sf.identify(arm(), q, v, a, tau, gains=[1.0, 0.0, 1.0]),
-        lambda: sf.identify(arm(), tmp_path / "none.npz"),
-        lambda: sf.identify(arm(), []),
-        lambda: sf.identify(sf.load("four_bar_leg"), q, v, a, tau),
+        lambda: sf.identification.identify(arm(), some, v),
+        lambda: sf.identification.identify(arm(), q, v, a, tau, columns={"t": "x"}),
+        lambda: sf.identification.identify(arm(), iter([(q, v, a, tau)]), lag=0.01),
+        lambda: sf.identification.identify(arm(), iter([(q, v, a, tau)]), robust=True),
+        lambda: sf.identification.identify(arm(), q, v, a, tau, lag="search"),
+        lambda: sf.identification.identify(arm(), q, tau=tau),
+        lambda: sf.identification.identify(arm(), q, v, a),
+        lambda: sf.identification.identify(arm(), q[:, :2], v, a, tau),
+        lambda: sf.identification.identify(arm(), q[:4], v[:4], a[:4], tau[:4]),
+        lambda: sf.identification.identify(arm(), q, v, a, tau, friction="much"),
+        lambda: sf.identification.identify(arm(), q, v, a, tau, bodies="hand"),
+        lambda: sf.identification.identify(arm(), q, v, a, tau, bodies=[], friction=False),
+        lambda: sf.identification.identify(arm(), q, tau=tau, t=t, filter=1e6),
+        lambda: sf.identification.identify(arm(), q, v, a, tau, gains=[1.0, 0.0, 1.0]),
+        lambda: sf.identification.identify(arm(), tmp_path / "none.npz"),
+        lambda: sf.identification.identify(arm(), []),
+        lambda: sf.identification.identify(sf.load("four_bar_leg"), q, v, a, tau),
     ]
     for call in refused:
-        with pytest.raises(sf.SixfoldError):
+        with pytest.raises(sf.errors.SixfoldError):
             call()
 
 
@@ -357,10 +369,10 @@ def test_hard_problems_are_solved_by_triangular_factors_if_samples_can_be_read_a
     q, v, a, _, _ = (x[:4000].copy() for x in log())
     a[:, 2] = v[:, 2] + 1e-7 * np.random.default_rng(0).standard_normal(4000)
     samples = (q, v, a, sf.inverse_dynamics(truth(), q, v, a))
-    again = sf.identify(arm(), [samples], rotors=True)
+    again = sf.identification.identify(arm(), [samples], rotors=True)
     assert again.condition > 1e6
     assert "hard-problem" not in {f.code for f in again.findings}
-    once = sf.identify(arm(), iter([samples]), rotors=True)
+    once = sf.identification.identify(arm(), iter([samples]), rotors=True)
     assert "hard-problem" in {f.code for f in once.findings}
     for found in (again, once):
         assert max(joint.share for joint in found.joints) < 1e-3

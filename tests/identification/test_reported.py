@@ -41,7 +41,7 @@ def random_case(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_reported_residuals_are_those_of_the_returned_model(seed, consistent):
     arrays, options = random_case(seed)
-    result = sf.identify(arm(), *arrays, consistent=consistent, **options)
+    result = sf.identification.identify(arm(), *arrays, consistent=consistent, **options)
     reported = [joint.fit for joint in result.joints]
     np.testing.assert_allclose(reported, residuals(result, *arrays), rtol=1e-5)
     np.testing.assert_allclose(reported, result.evaluate(*arrays), rtol=1e-5)
@@ -50,7 +50,7 @@ def test_reported_residuals_are_those_of_the_returned_model(seed, consistent):
 def test_negative_rotors_and_friction_are_held_at_zero_by_a_new_fit_and_named():
     q, v, a, tau, _ = log()
     tau = tau - [0.0, 0.0, 0.4] * a - [2.0, 0.0, 0.0] * v
-    result = sf.identify(arm(), q, v, a, tau, rotors=True, consistent=False)
+    result = sf.identification.identify(arm(), q, v, a, tau, rotors=True, consistent=False)
     (finding,) = [f for f in result.findings if f.code == "held-at-zero"]
     assert finding.severity == "warning" and "viscous friction of turn" in finding.what
     assert result.model.bodies[0].damping == (0.0,)
@@ -82,7 +82,7 @@ def test_outliers_are_part_of_the_reported_residual():
     q, v, a, tau, _ = log()
     tau = tau.copy()
     tau[np.random.default_rng(5).integers(0, len(tau), 100), 1] += 50.0
-    result = sf.identify(arm(), q, v, a, tau)
+    result = sf.identification.identify(arm(), q, v, a, tau)
     assert "outliers" in {f.code for f in result.findings}
     np.testing.assert_allclose(
         [joint.fit for joint in result.joints], residuals(result, q, v, a, tau), rtol=1e-5
@@ -92,8 +92,8 @@ def test_outliers_are_part_of_the_reported_residual():
 def test_the_same_log_is_evaluated_with_the_delay_and_the_filter_of_the_fit():
     q, _, _, tau, t = log()
     late = 4
-    given = sf.Log(q[late:], tau=tau[:-late], t=t[late:])
-    result = sf.identify(arm(), given, lag="search", filter=7.0)
+    given = sf.identification.Log(q[late:], tau=tau[:-late], t=t[late:])
+    result = sf.identification.identify(arm(), given, lag="search", filter=7.0)
     assert result.lag > 0.005
     np.testing.assert_allclose(
         result.evaluate(given), [joint.fit for joint in result.joints], rtol=1e-5
@@ -106,19 +106,21 @@ def test_every_block_takes_part_in_the_fit():
     other = tau.copy()
     other[1024:1536] += [3.0, 0.0, 0.0]
     options = {"robust": False, "offsets": True, "friction": False}
-    shift = [sf.identify(arm(), q, v, a, x, **options).offsets[0] for x in (tau, other)]
+    shift = [
+        sf.identification.identify(arm(), q, v, a, x, **options).offsets[0] for x in (tau, other)
+    ]
     assert shift[1] - shift[0] == pytest.approx(3.0 * 512 / len(q), rel=0.2)
 
 
 def test_samples_in_pieces_say_which_filter_was_used():
     q, _, _, tau, t = log()
-    result = sf.identify(arm(), [sf.Log(q, tau=tau, t=t)])
+    result = sf.identification.identify(arm(), [sf.identification.Log(q, tau=tau, t=t)])
     assert result.filter == 10.0
 
 
 def test_the_text_counts_what_is_seen_well_and_each_kind_of_finding():
     q, v, a, tau, t = log()
-    result = sf.identify(arm(), q, v, a, tau, t=t)
+    result = sf.identification.identify(arm(), q, v, a, tau, t=t)
     shown = replace(
         result,
         parameters=tuple(
@@ -154,7 +156,7 @@ def test_the_text_counts_what_is_seen_well_and_each_kind_of_finding():
 
 def test_a_quick_look_at_a_suspicion_leaves_the_residual_of_least_squares():
     """Also where the data show only some columns: a joint that stands still."""
-    problem = problem_for(arm(), sf.identify(arm(), *log()[:4]).problem.choice)
+    problem = problem_for(arm(), sf.identification.identify(arm(), *log()[:4]).problem.choice)
     for still in (False, True):
         q, v, a, tau = (x[:1500].copy() for x in log()[:4])
         if still:

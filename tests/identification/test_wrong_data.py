@@ -10,7 +10,10 @@ from tests.identification.robots import arm, log, truth
 
 
 def codes(*arrays, **options):
-    return {finding.code: finding for finding in sf.identify(arm(), *arrays, **options).findings}
+    return {
+        finding.code: finding
+        for finding in sf.identification.identify(arm(), *arrays, **options).findings
+    }
 
 
 def arrays():
@@ -102,10 +105,10 @@ def test_a_slow_motion_is_named():
 def test_a_saturated_sensor_is_named_and_its_samples_are_left_out():
     q, v, a, tau = arrays()
     limit = 0.8 * np.abs(tau[:, 1]).max()
-    result = sf.identify(arm(), q, v, a, np.clip(tau, -limit, limit))
+    result = sf.identification.identify(arm(), q, v, a, np.clip(tau, -limit, limit))
     (finding,) = [f for f in result.findings if f.code == "saturated"]
     assert "'lift'" in finding.what
-    clean = sf.identify(arm(), q, v, a, tau)
+    clean = sf.identification.identify(arm(), q, v, a, tau)
     for p, right in zip(result.parameters, clean.parameters, strict=True):
         assert abs(p.value - right.value) < 5 * np.hypot(p.error, right.error)
 
@@ -114,12 +117,12 @@ def test_samples_that_are_not_numbers_are_named_and_left_out():
     q, v, a, tau = arrays()
     tau[100:130, 1] = np.nan
     q[50] = np.inf
-    result = sf.identify(arm(), q, v, a, tau)
+    result = sf.identification.identify(arm(), q, v, a, tau)
     (finding,) = result.findings
     assert finding.code == "nan-rows" and "31 of" in finding.what and "row 50" in finding.what
     assert result.samples == len(q) - 31
-    with pytest.raises(sf.StateError, match="finite"):
-        sf.identify(arm(), q, v, a, np.full_like(tau, np.nan))
+    with pytest.raises(sf.errors.StateError, match="finite"):
+        sf.identification.identify(arm(), q, v, a, np.full_like(tau, np.nan))
 
 
 @pytest.mark.parametrize("jump", [0.7, -0.7])
@@ -127,7 +130,7 @@ def test_a_clock_that_jumps_is_named_and_no_derivative_goes_over_the_jump(jump):
     q, _, _, tau = arrays()
     t = log()[4].copy()
     t[2500:] += jump
-    result = sf.identify(arm(), q, tau=tau, t=t)
+    result = sf.identification.identify(arm(), q, tau=tau, t=t)
     (finding,) = [f for f in result.findings if f.code == "clock-jump"]
     assert "row 2499" in finding.what
     # a derivative over the jump would be an outlier of many times the noise
@@ -137,7 +140,7 @@ def test_a_clock_that_jumps_is_named_and_no_derivative_goes_over_the_jump(jump):
 def test_findings_print_the_way_out():
     q, v, a, tau = arrays()
     tau[:, 0] *= -1
-    result = sf.identify(arm(), q, v, a, tau)
+    result = sf.identification.identify(arm(), q, v, a, tau)
     assert not result.ok
     text = result.text(80)
     assert "[torque-sign]" in text and "fix: multiply that column of tau by -1" in text

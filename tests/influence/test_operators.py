@@ -33,7 +33,7 @@ def made(case, lead=(), seed=1):
     model, axes = case
     q, v = sf.random_state(model, lead, seed=seed)
     f_ext = np.random.default_rng(seed).standard_normal((*lead, model.nb, 6))
-    return model, q, v, f_ext, sf.operators(model, q, v, f_ext, axes=axes)
+    return model, q, v, f_ext, sf.operators.influence_operators(model, q, v, f_ext, axes=axes)
 
 
 def flat(x):
@@ -149,9 +149,9 @@ def test_branch_inertias_are_a_public_quantity(case):
     model, axes = case
     for lead in LEADS:
         _, q, *_, op = made(case, lead)
-        J = sf.branch_inertias(model, q)
+        J = sf.articulated_inertias(model, q)
         assert J.shape == (*lead, model.nb, 6, 6)
-        assert np.allclose(J, sf.branch_inertias(model, q, backend="numpy"))
+        assert np.allclose(J, sf.articulated_inertias(model, q, backend="numpy"))
         if axes == "body":
             assert np.allclose(J, op.branch_inertias(), atol=1e-9)
         for k in range(model.nb):
@@ -166,14 +166,14 @@ def test_branches_of_other_inertias():
     model = sf.load("tree6")
     q, _ = sf.random_state(model, 2, seed=2)
     own = np.stack([body.inertia.array() for body in model.bodies])
-    found = sf.branch_inertias(model, q, inertias=2 * own)
-    assert np.allclose(found, 2 * sf.branch_inertias(model, q))
+    found = sf.articulated_inertias(model, q, inertias=2 * own)
+    assert np.allclose(found, 2 * sf.articulated_inertias(model, q))
 
 
 def test_symbols_give_example_2_of_the_source():
     x, theta, rate = sympy.symbols("x theta thetadot", real=True)
     model = sf.load("cart_pendulum")
-    op = sf.operators(model, [x, theta], [0, rate], axes="inertial")
+    op = sf.operators.influence_operators(model, [x, theta], [0, rate], axes="inertial")
     M = sympy.Matrix(op.mass_matrix())
     L, m1, m2, I2 = 0.4, 2.0, 0.5, 0.01
     c = m2 * L * sympy.cos(theta)
@@ -194,7 +194,7 @@ def test_long_numbers_stay_long():
     model = sf.load("double_pendulum")
     with gmpy2.context(gmpy2.get_context(), precision=200):
         q = [gmpy2.mpfr("0.3"), gmpy2.mpfr("-0.7")]
-        op = sf.operators(model, q, [gmpy2.mpfr(1), gmpy2.mpfr(2)])
+        op = sf.operators.influence_operators(model, q, [gmpy2.mpfr(1), gmpy2.mpfr(2)])
         for solution in (op.equation_19a([0, 0]), op.equation_19b([0, 0])):
             assert all(x.precision == 200 for x in solution.qdd)
             want = sf.forward_dynamics(model, q, [1, 2], [0, 0])
@@ -204,7 +204,7 @@ def test_long_numbers_stay_long():
 
 
 def test_operators_print_as_matrices_of_blocks():
-    op = sf.operators(sf.load("tree10"), np.zeros(10))
+    op = sf.operators.influence_operators(sf.load("tree10"), np.zeros(10))
     text = str(op.Phi)
     assert text.splitlines()[0] == "Phi_D =" and text.count("D10") == 1
     assert str(op.Psi).splitlines()[8].split()[1] == "D8D7D4D3"
@@ -214,12 +214,12 @@ def test_operators_print_as_matrices_of_blocks():
     assert product.name == "G^T Psi_D^T M Psi_D G" and "#" in str(product)
     assert max(map(len, str(product).splitlines())) <= 80
     assert "nilpotency 5" in repr(op) and str(op).count("=\n") == 2
-    many = sf.operators(sf.load("tree10"), np.zeros((4, 10)))
+    many = sf.operators.influence_operators(sf.load("tree10"), np.zeros((4, 10)))
     assert "4 states" in repr(many) and "several states" in many.Phi._repr_html_()
 
 
 def test_notebooks_get_html_and_latex():
-    op = sf.operators(sf.load("tree10"), np.zeros(10))
+    op = sf.operators.influence_operators(sf.load("tree10"), np.zeros(10))
     latex = op.Psi._repr_latex_()
     assert latex.startswith("$\\Psi_{D} = ") and "D_{8}D_{7}D_{4}D_{3}" in latex
     assert latex.count("\\\\") == 9 and "\\Phi_{D}" in op._repr_latex_()
@@ -227,7 +227,7 @@ def test_notebooks_get_html_and_latex():
     html = op.Phi._repr_html_()
     assert html.count("<tr>") == 11 and "D<sub>10</sub>" in html and html.count("title=") == 9
     assert op._repr_html_().count("<table") == 2
-    long = sf.operators(sf.load("planar_chain:30"), np.zeros(30))
+    long = sf.operators.influence_operators(sf.load("planar_chain:30"), np.zeros(30))
     assert long.Phi._repr_latex_() is None and "#" in str(long.Psi)
     steps = op.equation_19b(np.zeros(10))
     assert steps._repr_html_().count("<tr>") == 20 and "Psi_b^T Phi^T K x" in str(steps)
@@ -236,20 +236,20 @@ def test_notebooks_get_html_and_latex():
 
 def test_dictionaries_of_bodies_go_through_as_they_are():
     model = sf.load("tree6")
-    op = sf.operators(model, np.zeros(6))
-    x = {i: sf.Motion.of(np.arange(6.0) + i) for i in model.tree.bodies}
+    op = sf.operators.influence_operators(model, np.zeros(6))
+    x = {i: sf.spatial.Motion.of(np.arange(6.0) + i) for i in model.tree.bodies}
     y = op.Psi @ x
-    assert isinstance(y[3], sf.Motion)
+    assert isinstance(y[3], sf.spatial.Motion)
     array = np.stack([np.asarray(x[i]) for i in sorted(x)])
     assert np.allclose(np.stack([np.asarray(y[i]) for i in sorted(y)]), op.Psi @ array)
-    with pytest.raises(sf.ArgumentError, match="body 2"):
+    with pytest.raises(sf.errors.ArgumentError, match="body 2"):
         op.Psi @ {1: x[1]}
-    with pytest.raises(sf.ArgumentError, match="expected: a Force"):
+    with pytest.raises(sf.errors.ArgumentError, match="expected: a Force"):
         op.Psi.T @ x
 
 
 def test_arrays_of_operators():
-    op = sf.operators(sf.load("tree6"), np.zeros(6))
+    op = sf.operators.influence_operators(sf.load("tree6"), np.zeros(6))
     assert np.array_equal(np.asarray(op.Phi), op.Phi.dense())
     assert np.asarray(op.Phi, np.float32).dtype == np.float32
     assert np.array_equal(op.Phi.block(1, 2), np.zeros((6, 6)))
@@ -262,31 +262,39 @@ def test_arrays_of_operators():
 
 
 def test_operators_of_a_state_travel_and_single_ones_say_how():
-    op = sf.operators(sf.load("tree6"), np.linspace(0, 1, 6), np.ones(6))
+    op = sf.operators.influence_operators(sf.load("tree6"), np.linspace(0, 1, 6), np.ones(6))
     Psi = op.Psi.dense()
     again = pickle.loads(pickle.dumps(op))
     assert np.array_equal(again.Psi.dense(), Psi) and np.array_equal(again.C, op.C)
-    with pytest.raises(sf.NotApplicableError, match="pickle the object"):
+    with pytest.raises(sf.errors.NotApplicableError, match="pickle the object"):
         pickle.dumps(op.Psi)
 
 
 def test_what_does_not_go_together_is_refused():
     model = sf.load("tree6")
-    op = sf.operators(model, np.zeros((4, 6)))
+    op = sf.operators.influence_operators(model, np.zeros((4, 6)))
     refused = [
-        (lambda: op.Psi @ op.Psi.T, sf.ShapeError, "gives forces"),
-        (lambda: op.Psi + op.G, sf.ShapeError, "operator from motions to motions"),
-        (lambda: op.Psi @ np.zeros(5), sf.ShapeError, "Psi_D @ x"),
-        (lambda: op.Psi @ np.zeros((3, 6, 6)), sf.ShapeError, "those of the state"),
-        (lambda: op.Psi @ "x", sf.SixfoldError, "Psi_D @ x"),
-        (lambda: op.equation_19b(np.zeros((3, 6))), sf.ShapeError, "those of the state"),
-        (lambda: op.equation_19a([1.0]), sf.ShapeError, "equation_19a"),
-        (lambda: op.M.inverse(), sf.NotApplicableError, "numpy.linalg.inv"),
-        (lambda: op.Phi.block(0, 1), sf.OptionError, "a body from 1 to 6"),
-        (lambda: op.Phi**-1, sf.OptionError, "whole number from 1"),
-        (lambda: op.G**2, sf.OptionError, "whole number from 1"),
-        (lambda: op.equation_19b(np.zeros(6))["Q"], sf.UnknownNameError, "no step named 'Q'"),
-        (lambda: op.Phi @ sf.operators(sf.load("tree6"), np.zeros(6)).Phi, sf.SixfoldError, "two"),
+        (lambda: op.Psi @ op.Psi.T, sf.errors.ShapeError, "gives forces"),
+        (lambda: op.Psi + op.G, sf.errors.ShapeError, "operator from motions to motions"),
+        (lambda: op.Psi @ np.zeros(5), sf.errors.ShapeError, "Psi_D @ x"),
+        (lambda: op.Psi @ np.zeros((3, 6, 6)), sf.errors.ShapeError, "those of the state"),
+        (lambda: op.Psi @ "x", sf.errors.SixfoldError, "Psi_D @ x"),
+        (lambda: op.equation_19b(np.zeros((3, 6))), sf.errors.ShapeError, "those of the state"),
+        (lambda: op.equation_19a([1.0]), sf.errors.ShapeError, "equation_19a"),
+        (lambda: op.M.inverse(), sf.errors.NotApplicableError, "numpy.linalg.inv"),
+        (lambda: op.Phi.block(0, 1), sf.errors.OptionError, "a body from 1 to 6"),
+        (lambda: op.Phi**-1, sf.errors.OptionError, "whole number from 1"),
+        (lambda: op.G**2, sf.errors.OptionError, "whole number from 1"),
+        (
+            lambda: op.equation_19b(np.zeros(6))["Q"],
+            sf.errors.UnknownNameError,
+            "no step named 'Q'",
+        ),
+        (
+            lambda: op.Phi @ sf.operators.influence_operators(sf.load("tree6"), np.zeros(6)).Phi,
+            sf.errors.SixfoldError,
+            "two",
+        ),
     ]
     for call, error, words in refused:
         with pytest.raises(error, match=words):
@@ -300,16 +308,34 @@ def test_models_and_options_that_do_not_apply():
     q, theta = sf.neutral(loop), sympy.Symbol("theta")
     pendulum = sf.load("pendulum")
     refused = [
-        (lambda: sf.operators(loop, q), sf.NotApplicableError, "constraints"),
-        (lambda: sf.branch_inertias(loop, q), sf.NotApplicableError, "constraints"),
-        (lambda: sf.operators("tree10", [0]), sf.ArgumentError, "Model"),
-        (lambda: sf.operators(pendulum, [0], axes="world"), sf.OptionError, "axes"),
-        (lambda: sf.operators(pendulum, [0], f_ext_frame="body"), sf.NotApplicableError, "f_ext"),
-        (lambda: sf.operators(pendulum, [0, 1]), sf.ShapeError, "'q'"),
-        (lambda: sf.operators(pendulum, [[theta], [0]]), sf.NotApplicableError, "batch"),
         (
-            lambda: sf.operators(sf.load("floating_link"), np.ones(8), axes="inertial"),
-            sf.SixfoldError,
+            lambda: sf.operators.influence_operators(loop, q),
+            sf.errors.NotApplicableError,
+            "constraints",
+        ),
+        (lambda: sf.articulated_inertias(loop, q), sf.errors.NotApplicableError, "constraints"),
+        (lambda: sf.operators.influence_operators("tree10", [0]), sf.errors.ArgumentError, "Model"),
+        (
+            lambda: sf.operators.influence_operators(pendulum, [0], axes="world"),
+            sf.errors.OptionError,
+            "axes",
+        ),
+        (
+            lambda: sf.operators.influence_operators(pendulum, [0], f_ext_frame="body"),
+            sf.errors.NotApplicableError,
+            "f_ext",
+        ),
+        (lambda: sf.operators.influence_operators(pendulum, [0, 1]), sf.errors.ShapeError, "'q'"),
+        (
+            lambda: sf.operators.influence_operators(pendulum, [[theta], [0]]),
+            sf.errors.NotApplicableError,
+            "batch",
+        ),
+        (
+            lambda: sf.operators.influence_operators(
+                sf.load("floating_link"), np.ones(8), axes="inertial"
+            ),
+            sf.errors.SixfoldError,
             "no fixed axis",
         ),
     ]
@@ -321,16 +347,16 @@ def test_models_and_options_that_do_not_apply():
     for name in ("a", "b"):
         builder.add_body(name, joint=sf.Revolute("z"), inertia=solid)
     coupled = builder.couple("b_joint", ("a_joint", 2.0)).build()
-    for call in (sf.operators, sf.branch_inertias):
-        with pytest.raises(sf.NotApplicableError, match="couplings"):
+    for call in (sf.operators.influence_operators, sf.articulated_inertias):
+        with pytest.raises(sf.errors.NotApplicableError, match="couplings"):
             call(coupled, [0.1])
     massless = sf.ModelBuilder("light").add_body("a", joint=sf.Revolute("z")).build()
-    assert sf.operators(massless, [0.1]).Phi.dense().shape == (6, 6)
+    assert sf.operators.influence_operators(massless, [0.1]).Phi.dense().shape == (6, 6)
     for call in (
-        lambda: sf.operators(massless, [0.1]).J,
-        lambda: sf.branch_inertias(massless, [0.1]),
+        lambda: sf.operators.influence_operators(massless, [0.1]).J,
+        lambda: sf.articulated_inertias(massless, [0.1]),
     ):
-        with pytest.raises(sf.SingularModelError):
+        with pytest.raises(sf.errors.SingularModelError):
             call()
 
 

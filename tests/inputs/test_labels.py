@@ -41,17 +41,17 @@ CALLS = {
     "forward_dynamics": lambda q, v, a, tau: sf.forward_dynamics(ARM, q, v, tau),
     "NumPy": lambda q, v, a, tau: sf.bias_force(ARM, q, v, backend="numpy"),
     "integrate": lambda q, v, a, tau: sf.integrate(ARM, q, v, 0.1),
-    "linearize": lambda q, v, a, tau: sf.linearize(ARM, q, v, tau).A,
-    "operators": lambda q, v, a, tau: sf.operators(ARM, q, v).mass_matrix(),
+    "linearize": lambda q, v, a, tau: sf.control.linearize(ARM, q, v, tau).A,
+    "operators": lambda q, v, a, tau: sf.operators.influence_operators(ARM, q, v).mass_matrix(),
     "rollout": lambda q, v, a, tau: sf.rollout(ARM, q, v, dt=1e-3, steps=5)[0],
 }
 ONE_STATE = {
     "simulate": lambda q, v, a, tau: sf.simulate(ARM, q, v, 0.01).q,
     "rollout tau": lambda q, v, a, tau: sf.rollout(ARM, q, v, tau, dt=1e-3, steps=5)[0],
     "Stepper.reset": lambda q, v, a, tau: _stepped(q, v, tau),
-    "pd": lambda q, v, a, tau: sf.controllers.pd(ARM, q, 1.0, 1.0).target,
-    "gains": lambda q, v, a, tau: sf.controllers.pd(ARM, Q[0], abs(tau), 1.0).kp,
-    "pid": lambda q, v, a, tau: sf.controllers.pid(ARM, q, 1.0, 1.0, 1.0).target,
+    "pd": lambda q, v, a, tau: sf.control.pd(ARM, q, 1.0, 1.0).target,
+    "gains": lambda q, v, a, tau: sf.control.pd(ARM, Q[0], abs(tau), 1.0).kp,
+    "pid": lambda q, v, a, tau: sf.control.pid(ARM, q, 1.0, 1.0, 1.0).target,
     "Joints": lambda q, v, a, tau: sf.inverse_kinematics(ARM, sf.targets.Joints(q)).q,
     "inverse_kinematics": lambda q, v, a, tau: (
         sf.inverse_kinematics(ARM, {"dh6": sf.frame_pose(ARM, Q[0], "dh6")}, q, starts=1).q
@@ -64,7 +64,7 @@ ONE_STATE = {
 }
 TABLE_ONLY = {
     "rollout of steps": lambda q, v, a, tau: sf.rollout(ARM, Q[0], V[0], tau, dt=1e-3, steps=4)[0],
-    "plan_trajectory": lambda q, v, a, tau: sf.plan_trajectory(ARM, q, duration=2.0).q,
+    "plan_trajectory": lambda q, v, a, tau: sf.control.plan_trajectory(ARM, q, duration=2.0).q,
     "Trajectory": lambda q, v, a, tau: _motion(q, v, a, tau),
     "write_report": lambda q, v, a, tau: _record(q, v),
     "identify": lambda q, v, a, tau: _identified(q, v, a, tau),
@@ -130,17 +130,17 @@ def test_names_in_another_order_give_the_same_result(table, name):
     ids=["one strange", "one twice", "all strange", "other case", "of velocities"],
 )
 def test_other_names_are_refused(table, names):
-    with pytest.raises(sf.ShapeError, match="the labels") as caught:
+    with pytest.raises(sf.errors.ShapeError, match="the labels") as caught:
         sf.mass_matrix(ARM, TABLES[table](Q, names))
     assert "by position" in str(caught.value)
-    with pytest.raises(sf.ShapeError):
+    with pytest.raises(sf.errors.ShapeError):
         sf.simulate(ARM, TABLES[table](Q[0], names), None, 0.01)
 
 
 def test_too_few_and_too_many_columns_are_named():
-    with pytest.raises(sf.ShapeError, match=f"without {NAMES[0]}"):
+    with pytest.raises(sf.errors.ShapeError, match=f"without {NAMES[0]}"):
         sf.mass_matrix(ARM, _pandas(Q[:, 1:], NAMES[1:]))
-    with pytest.raises(sf.ShapeError, match="also time"):
+    with pytest.raises(sf.errors.ShapeError, match="also time"):
         sf.mass_matrix(ARM, _pandas(np.hstack([Q[:, :1], Q]), ["time", *NAMES]))
 
 
@@ -167,7 +167,7 @@ def test_a_square_table_with_states_along_the_wrong_axis_is_refused(table):
         turned = _pandas(square, NAMES).T
     else:
         turned = _xarray(square, NAMES).transpose("joint", "run")
-    with pytest.raises(sf.ShapeError, match="transpose"):
+    with pytest.raises(sf.errors.ShapeError, match="transpose"):
         sf.mass_matrix(ARM, turned)
 
 
@@ -182,9 +182,9 @@ def test_wrenches_are_taken_by_the_names_of_bodies():
 
 
 def test_a_log_has_no_model_whose_names_its_columns_could_be():
-    with pytest.raises(sf.ShapeError, match="has no model"):
-        sf.Log(_pandas(Q, BACK), tau=TAU, t=0.01)
-    assert sf.Log(_pandas(Q, range(6)), tau=TAU, t=0.01).q.shape == (4, 6)
+    with pytest.raises(sf.errors.ShapeError, match="has no model"):
+        sf.identification.Log(_pandas(Q, BACK), tau=TAU, t=0.01)
+    assert sf.identification.Log(_pandas(Q, range(6)), tau=TAU, t=0.01).q.shape == (4, 6)
 
 
 def test_forces_of_a_floating_robot_may_be_those_of_its_motors():
@@ -210,13 +210,11 @@ FORCES = {
     "rollout": lambda table: sf.rollout(
         ARM, Q[0], V[0], dt=1e-3, steps=4, control=lambda t, q, v: table
     )[0],
-    "saturated": lambda table: sf.controllers.saturated(ARM, lambda t, q, v: table)(
-        0.0, Q[0], V[0]
-    ),
-    "disturbance_observer": lambda table: sf.controllers.disturbance_observer(
+    "saturated": lambda table: sf.control.saturated(ARM, lambda t, q, v: table)(0.0, Q[0], V[0]),
+    "disturbance_observer": lambda table: sf.control.disturbance_observer(
         ARM, lambda t, q, v: table, 5.0
     )(0.0, Q[0], V[0], A[0])[0],
-    "computed_torque": lambda table: sf.controllers.computed_torque(
+    "computed_torque": lambda table: sf.control.computed_torque(
         ARM, lambda t: (table,) * 3, 100.0, 20.0
     )(0.0, Q[0], V[0]),
     "reset": lambda table: (
@@ -231,7 +229,7 @@ FORCES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::sixfold.PythonCallbackWarning")
+@pytest.mark.filterwarnings("ignore::sixfold.errors.PythonCallbackWarning")
 @pytest.mark.parametrize("name", FORCES)
 def test_tables_that_functions_return_are_taken_by_names(name):
     expected = FORCES[name](TAU[0])
@@ -260,12 +258,12 @@ def test_a_kernel_refuses_tables(table, form):
     square = np.tile(Q[:1], (6, 1))
     for x in (square, Q[0]):
         np.testing.assert_allclose(kernel(x), sf.gravity_force(ARM, x), rtol=0, atol=1e-9)
-        with pytest.raises(sf.NumberError, match="a kernel reads no labels"):
+        with pytest.raises(sf.errors.NumberError, match="a kernel reads no labels"):
             kernel(TABLES[table](x, NAMES))
 
 
 def test_a_kernel_refuses_masked_elements():
     kernel = sf.compile(sf.gravity_force, ARM)
-    with pytest.raises(sf.NumberError, match="masked"):
+    with pytest.raises(sf.errors.NumberError, match="masked"):
         kernel(np.ma.masked_array(Q, Q > 1.0))
     np.testing.assert_array_equal(kernel(np.ma.masked_array(Q)), sf.gravity_force(ARM, Q))

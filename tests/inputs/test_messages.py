@@ -21,14 +21,14 @@ WRONG = {
     "near name": lambda: sf.frame_pose(ARM, Q, "dh7"),
     "robot": lambda: sf.load("pumma560"),
     "no robot": lambda: sf.load("zzzz"),
-    "task": lambda: sf.VectorEnv("cartpole"),
+    "task": lambda: sf.learn.VectorEnv("cartpole"),
     "dt": lambda: sf.simulate(ARM, Q, None, 1.0, dt=-1),
     "integrator": lambda: sf.simulate(ARM, Q, None, 1.0, integrator="rk5"),
     "steps": lambda: sf.rollout(ARM, Q, None, dt=1e-3, steps=1.5),
     "text": lambda: sf.mass_matrix(ARM, "0 0 0 0 0 0"),
     "gravity": lambda: sf.ModelBuilder(gravity=9.81),
-    "friction": lambda: sf.Ground(friction=-1),
-    "normal": lambda: sf.Ground(normal=(0, 0)),
+    "friction": lambda: sf.contact.Ground(friction=-1),
+    "normal": lambda: sf.contact.Ground(normal=(0, 0)),
     "weight": lambda: sf.inverse_kinematics(ARM, [sf.targets.Position("dh6", Q[:3], weight=0)]),
     "seed": lambda: sf.random_state(ARM, seed=-1),
     "threads": lambda: sf.set_threads(-1),
@@ -55,18 +55,22 @@ def test_a_message_is_short_and_its_fix_is_no_repetition(name):
 
 @pytest.mark.parametrize("name", ["tool", "world", "base_link", "gripper", "x"])
 def test_suggestions_are_like_what_was_written(name):
-    with pytest.raises(sf.UnknownNameError) as caught:
+    with pytest.raises(sf.errors.UnknownNameError) as caught:
         sf.frame_pose(sf.load("quadruped"), None, name + "_")
     for near in re.findall(r"'([^']+)'", str(caught.value).partition("did you mean")[2]):
         assert difflib.SequenceMatcher(None, name + "_", near).ratio() >= 0.6
 
 
 def test_tool_is_not_taken_for_world():
-    error = sf.UnknownNameError("frame", "tool", ["world", "upper", "lower"], where="model 'arm'")
+    error = sf.errors.UnknownNameError(
+        "frame", "tool", ["world", "upper", "lower"], where="model 'arm'"
+    )
     assert "did you mean" not in str(error)
 
 
 def test_the_text_of_a_file_is_not_taken_for_its_path():
-    with pytest.raises(sf.NumberError, match=r"text of 8,[0-9]+ characters.*'<\?xml") as caught:
+    with pytest.raises(
+        sf.errors.NumberError, match=r"text of 8,[0-9]+ characters.*'<\?xml"
+    ) as caught:
         sf.load(URDF)
     assert len(str(caught.value)) < 500 and "write_text" in str(caught.value)

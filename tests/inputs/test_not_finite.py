@@ -34,7 +34,7 @@ def _arguments(row, model):
             arrays[name] = rng.normal(size=shape_of(ARRAYS[name].sizes, model))
     options = {row.place: model.body_names[-1]} if row.place else {}
     if "points" in inspect.signature(getattr(sf, row.name)).parameters:
-        options["points"] = sf.ImpactPoint(model.body_names[-1], friction=0.5)
+        options["points"] = sf.contact.ImpactPoint(model.body_names[-1], friction=0.5)
     return arrays, options
 
 
@@ -52,7 +52,7 @@ def test_every_number_that_depends_on_it_is_not_finite(name, model, backend):
     arrays, options = _arguments(row, robot)
     try:
         one = _results(row, robot, arrays, options, backend)
-    except sf.NotApplicableError:
+    except sf.errors.NotApplicableError:
         pytest.skip("does not apply to this model")
     for changed, x in arrays.items():
         # each number of the argument in turn: moved, and replaced by what is not finite
@@ -77,7 +77,7 @@ def test_other_states_keep_their_bits(name, backend):
     batch = {name: np.repeat(x[None], 5, axis=0) for name, x in arrays.items()}
     try:
         expected = _results(row, robot, batch, options, backend)
-    except sf.NotApplicableError:
+    except sf.errors.NotApplicableError:
         pytest.skip("does not apply to this model")
     for changed, x in arrays.items():
         for bad in BAD:
@@ -106,7 +106,7 @@ def test_the_arguments_that_need_not_be_read_are_those_of_the_documentation():
     for name in QUANTITIES:
         try:
             unread[name] = _unread(name, arm)
-        except sf.NotApplicableError:
+        except sf.errors.NotApplicableError:
             continue
     assert {name: names for name, names in unread.items() if names} == {
         "position_rate": {"q"},
@@ -126,8 +126,8 @@ def test_motions_do_not_start_from_what_is_not_finite(bad):
         lambda: sf.rollout(arm, q, None, dt=1e-3, steps=2),
         lambda: sf.rollout(arm, None, None, q, dt=1e-3, steps=2),
         lambda: sf.Stepper(arm, dt=1e-3).reset(q, None),
-        lambda: sf.controllers.pd(arm, q, 1.0, 1.0),
+        lambda: sf.control.pd(arm, q, 1.0, 1.0),
     ]
     for call in calls:
-        with pytest.raises(sf.StateError, match="finite"):
+        with pytest.raises(sf.errors.StateError, match="finite"):
             call()

@@ -46,20 +46,20 @@ TAKES_THREE = {
     "add_payload inertia": lambda x: sf.add_payload(ARM, TIP, mass=1.0, inertia=x),
     "add_payload placement": lambda x: sf.add_payload(ARM, TIP, mass=1.0, placement=x),
     "attach placement": lambda x: sf.attach(ARM, ARM, TIP, x, prefix="second_"),
-    "ImpactPoint position": lambda x: sf.ImpactPoint(TIP, x),
-    "ImpactPoint normal": lambda x: sf.ImpactPoint(TIP, normal=x),
-    "ContactPoint position": lambda x: sf.ContactPoint(TIP, x),
-    "ContactCapsule start": lambda x: sf.ContactCapsule(TIP, x, (0, 0, 1), 0.1),
-    "ContactCapsule end": lambda x: sf.ContactCapsule(TIP, (0, 0, 1), x, 0.1),
-    "Ground normal": lambda x: sf.Ground(normal=x),
+    "ImpactPoint position": lambda x: sf.contact.ImpactPoint(TIP, x),
+    "ImpactPoint normal": lambda x: sf.contact.ImpactPoint(TIP, normal=x),
+    "ContactPoint position": lambda x: sf.contact.ContactPoint(TIP, x),
+    "ContactCapsule start": lambda x: sf.contact.ContactCapsule(TIP, x, (0, 0, 1), 0.1),
+    "ContactCapsule end": lambda x: sf.contact.ContactCapsule(TIP, (0, 0, 1), x, 0.1),
+    "Ground normal": lambda x: sf.contact.Ground(normal=x),
     "Inertia center": lambda x: sf.Inertia.from_mass(1.0, x),
     "Inertia rotational": lambda x: sf.Inertia.from_mass(1.0, (0, 0, 0), x),
     "Transform.translation": sf.Transform.translation,
     "Transform.from_rpy": sf.Transform.from_rpy,
     "Transform.from_rpy p": lambda x: sf.Transform.from_rpy((0, 0, 0), x),
     "Transform.turn": lambda x: sf.Transform.turn(x, 0.3),
-    "Force.at_point force": lambda x: sf.Force.at_point(x, (0, 0, 0)),
-    "Force.at_point point": lambda x: sf.Force.at_point((0, 0, 0), x),
+    "Force.at_point force": lambda x: sf.spatial.Force.at_point(x, (0, 0, 0)),
+    "Force.at_point point": lambda x: sf.spatial.Force.at_point((0, 0, 0), x),
     "Inertia.about": ONE.about,
     "jacobian point": lambda x: sf.jacobian(ARM, Q, TIP, x),
     "jacobian_bias point": lambda x: sf.jacobian_bias(ARM, Q, Q, TIP, x),
@@ -72,7 +72,7 @@ TAKES_THREE = {
     "Direction axis": lambda x: _solve(targets.Direction(TIP, (0, 0, 1), x)),
     "LookAt": lambda x: _solve(targets.LookAt(TIP, x)),
     "LookAt axis": lambda x: _solve(targets.LookAt(TIP, (1, 1, 1), x)),
-    "operational_space target": lambda x: sf.controllers.operational_space(ARM, TIP, x, 9.0, 1.0),
+    "operational_space target": lambda x: sf.control.operational_space(ARM, TIP, x, 9.0, 1.0),
 }
 WRONG = {
     "a float": 9.81,
@@ -131,9 +131,7 @@ def test_one_number_is_no_position_of_a_joint_with_several_freedoms():
         sf.lock_joints(planar, {"a_joint": 0.5})
 
 
-@pytest.mark.parametrize(
-    "make", [sf.controllers.pd, lambda m, x, p, d: sf.controllers.pid(m, x, p, 1, d)]
-)
+@pytest.mark.parametrize("make", [sf.control.pd, lambda m, x, p, d: sf.control.pid(m, x, p, 1, d)])
 @pytest.mark.parametrize("target", [0.3, 1, np.float64(0.3), np.array(0.3)])
 def test_one_number_is_no_configuration_to_go_to(make, target):
     with pytest.raises(sf.errors.ShapeError, match="target"):
@@ -142,4 +140,4 @@ def test_one_number_is_no_configuration_to_go_to(make, target):
 
 @pytest.mark.parametrize("gain", [5, 5.0, np.int64(5), np.float64(5), np.array(5.0), [5, 5]])
 def test_one_number_is_the_gain_of_every_joint(gain):
-    assert sf.controllers.pd(ARM, [0.1, 0.2], gain, 1.0).kp == (5.0, 5.0)
+    assert sf.control.pd(ARM, [0.1, 0.2], gain, 1.0).kp == (5.0, 5.0)

@@ -33,7 +33,7 @@ def _silent(make):
     ],
 )
 def test_an_inertia_of_no_body_is_a_warning_of_build(rotational, why):
-    with pytest.warns(sf.UnlikelyInputWarning, match=f"body 'a'.*{why}.*diagnose"):
+    with pytest.warns(sf.errors.UnlikelyInputWarning, match=f"body 'a'.*{why}.*diagnose"):
         _build(F(1.0, (0.1, 0, 0), rotational))
 
 
@@ -62,13 +62,13 @@ def test_a_negative_mass_is_an_error_of_every_builder(mass):
         lambda: sf.replace_inertias(sf.load("pendulum"), {"bob": F(mass)}),
     ]
     for call in calls:
-        with pytest.raises(sf.ModelError, match="negative"):
+        with pytest.raises(sf.errors.ModelError, match="negative"):
             call()
 
 
 @pytest.mark.parametrize("limit", [45, 90, 180, 270.0, 360])
 def test_limits_in_degrees_are_a_warning_of_build(limit):
-    with pytest.warns(sf.UnlikelyInputWarning, match="joint 'a_joint' look like degrees"):
+    with pytest.warns(sf.errors.UnlikelyInputWarning, match="joint 'a_joint' look like degrees"):
         _build(lower=-limit, upper=limit)
 
 
@@ -84,10 +84,10 @@ def test_simulate_and_controllers_note_angles_in_degrees(angle):
     notes = sf.simulate(arm, [angle], None, 0.01).notes
     assert any("many turns" in note and "deg2rad" in note for note in notes)
     for make in (
-        lambda: sf.controllers.pd(arm, [angle], 1.0, 1.0),
-        lambda: sf.controllers.pid(arm, [angle], 1.0, 1.0, 1.0),
+        lambda: sf.control.pd(arm, [angle], 1.0, 1.0),
+        lambda: sf.control.pid(arm, [angle], 1.0, 1.0, 1.0),
     ):
-        with pytest.warns(sf.UnlikelyInputWarning, match="target.*many turns"):
+        with pytest.warns(sf.errors.UnlikelyInputWarning, match="target.*many turns"):
             make()
 
 
@@ -95,7 +95,7 @@ def test_angles_within_two_turns_or_of_joints_without_limits_are_silent():
     arm, wheel = _build(lower=-2.9, upper=2.9), _build()
     assert not any("many" in x for x in sf.simulate(arm, [6.5], None, 0.01).notes)
     assert sf.simulate(wheel, [90.0], None, 0.01).notes == ()
-    _silent(lambda: sf.controllers.pd(wheel, [90.0], 1.0, 1.0))
+    _silent(lambda: sf.control.pd(wheel, [90.0], 1.0, 1.0))
 
 
 def test_models_and_what_they_hold_say_that_they_cannot_be_changed():

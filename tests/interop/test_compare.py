@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import sixfold as sf
 from sixfold.cli import main
-from sixfold.interop import from_mujoco, to_mujoco, to_pinocchio
 from sixfold.interop.compare import compare
-from sixfold.interop.mujoco import MuJoCo
+from sixfold.interop.mujoco import MuJoCo, from_mujoco, to_mujoco
+from sixfold.interop.pinocchio import to_pinocchio
 from tests.interop.models import gripper, zoo
 
 MJCF = {
@@ -61,7 +61,7 @@ SPRINGS = """<mujoco>
 @pytest.fixture(autouse=True)
 def quiet():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sf.RobotFileWarning)
+        warnings.simplefilter("ignore", sf.errors.RobotFileWarning)
         yield
 
 
@@ -70,7 +70,7 @@ def needs(*packages: str) -> None:
         pytest.importorskip(package, reason=f"{package} is not installed")
 
 
-def agrees(found: sf.Comparison) -> bool:
+def agrees(found: sf.interop.Comparison) -> bool:
     assert found.differences
     return found.agrees or pytest.fail(str(found))
 
@@ -83,7 +83,7 @@ def test_robots_of_other_packages_agree_with_mujoco(package, path):
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         pytest.skip(f"{package} is not installed")
-    found = sf.compare_with("mujoco", Path(spec.origin).parent / path, samples=20)
+    found = sf.interop.compare_with("mujoco", Path(spec.origin).parent / path, samples=20)
     assert agrees(found)
     assert len(found.differences) == 7
 
@@ -92,7 +92,7 @@ def test_springs_offsets_and_references_agree_with_mujoco(tmp_path):
     needs("mujoco")
     path = tmp_path / "springs.xml"
     path.write_text(SPRINGS)
-    found = sf.compare_with("mujoco", path, samples=20)
+    found = sf.interop.compare_with("mujoco", path, samples=20)
     assert agrees(found)
     assert found.worst("springs and damping") > 0  # they are there, and differ by rounding
 
@@ -107,7 +107,7 @@ def test_urdf_robots_agree_whoever_reads_them(library, robot, floating_base):
     if robot not in bundled.robots():
         pytest.skip("example-robot-data is not installed")
     options = {"samples": 10, "floating_base": floating_base}
-    assert agrees(sf.compare_with(library, robot, **options))
+    assert agrees(sf.interop.compare_with(library, robot, **options))
 
 
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
@@ -115,13 +115,13 @@ def test_urdf_robots_agree_whoever_reads_them(library, robot, floating_base):
 def test_models_agree_for_every_joint_that_the_library_has(library, seed):
     needs(library)
     model = zoo(helical=library == "pinocchio", seed=seed)
-    assert agrees(sf.compare_with(library, model, samples=20))
+    assert agrees(sf.interop.compare_with(library, model, samples=20))
 
 
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
 def test_coupled_joints_are_moved_as_they_are_coupled(library):
     needs(library)
-    found = sf.compare_with(library, gripper(), samples=5)
+    found = sf.interop.compare_with(library, gripper(), samples=5)
     assert agrees(found)
     assert any("1 coupled joints" in text for text in found.left_out)
 
@@ -130,7 +130,7 @@ def test_pinocchio_uses_armature_but_neither_damping_nor_friction():
     needs("pinocchio")
     puma = sf.load("puma560")
     assert any(any(body.armature) for body in puma.bodies)
-    found = sf.compare_with("pinocchio", puma, samples=5)
+    found = sf.interop.compare_with("pinocchio", puma, samples=5)
     assert agrees(found)
     text = str(found)
     assert "damping of" in text and "dry friction of" in text
@@ -152,42 +152,42 @@ def test_a_joint_without_inertia_leaves_forward_dynamics_out():
     builder = sf.ModelBuilder("light")
     builder.add_body("a", joint=sf.Revolute("x"), inertia=sf.Inertia.from_mass(1, (0, 0, 1)))
     builder.add_body("b", parent="a", joint=sf.Revolute("x"))
-    found = sf.compare_with("pinocchio", builder.build(), samples=5)
+    found = sf.interop.compare_with("pinocchio", builder.build(), samples=5)
     assert [d.quantity for d in found.differences][:2] == ["inverse dynamics", "mass matrix"]
     assert any("no inertia behind" in text for text in found.left_out)
 
 
 def test_the_comparison_is_plain_data_and_the_same_every_time():
     needs("mujoco")
-    once, twice = (sf.compare_with("mujoco", sf.load("tree6"), samples=5) for _ in range(2))
+    once, twice = (sf.interop.compare_with("mujoco", sf.load("tree6"), samples=5) for _ in range(2))
     assert once == twice
-    assert once != sf.compare_with("mujoco", sf.load("tree6"), samples=5, seed=1)
+    assert once != sf.interop.compare_with("mujoco", sf.load("tree6"), samples=5, seed=1)
     assert once.library == "mujoco" and once.robot == "tree6"
     assert "quantity" in str(once) and "inverse dynamics" in str(once)
 
 
 def test_joints_without_a_counterpart_are_refused():
     needs("mujoco", "pinocchio")
-    with pytest.raises(sf.NotApplicableError, match="helical"):
+    with pytest.raises(sf.errors.NotApplicableError, match="helical"):
         to_mujoco(zoo(helical=True))
-    with pytest.raises(sf.NotApplicableError, match="custom"):
+    with pytest.raises(sf.errors.NotApplicableError, match="custom"):
         to_pinocchio(sf.load("rolling_ball"))
     builder = sf.ModelBuilder("raised")
     ball = sf.Inertia.from_mass(1, (0, 0, 0), (1, 1, 1))
     builder.add_body("b", joint=sf.Free(), placement=(0, 0, 1), inertia=ball)
-    with pytest.raises(sf.NotApplicableError, match="world's origin"):
+    with pytest.raises(sf.errors.NotApplicableError, match="world's origin"):
         to_mujoco(builder.build())
     builder = sf.ModelBuilder("geared")
     builder.add_body("b", joint=sf.Free(), inertia=ball, armature=1.0)
-    with pytest.raises(sf.NotApplicableError, match="with armature"):
+    with pytest.raises(sf.errors.NotApplicableError, match="with armature"):
         to_mujoco(builder.build())
     builder = sf.ModelBuilder("uneven")
     builder.add_body("b", joint=sf.Spherical(), inertia=ball, damping=(1, 2, 3))
-    with pytest.raises(sf.NotApplicableError, match="differs by axis"):
+    with pytest.raises(sf.errors.NotApplicableError, match="differs by axis"):
         to_mujoco(builder.build())
     builder = sf.ModelBuilder("massless")
     builder.add_body("b", joint=sf.Revolute("z"))
-    with pytest.raises(sf.NotApplicableError, match=r"MuJoCo says: .*mjMINVAL"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"MuJoCo says: .*mjMINVAL"):
         to_mujoco(builder.build())
 
 
@@ -204,25 +204,25 @@ def test_ball_springs_rest_where_they_should_in_mujoco():
         damping=0.3,
     )
     model = builder.build()
-    assert agrees(sf.compare_with("mujoco", model, samples=10))
+    assert agrees(sf.interop.compare_with("mujoco", model, samples=10))
     back = from_mujoco(to_mujoco(model))
     assert np.allclose(back.bodies[0].rest, (0.5, 0.5, 0.5, 0.5))
 
 
 def test_wrong_options_are_refused(tmp_path):
-    with pytest.raises(sf.OptionError, match="pinocchio"):
-        sf.compare_with("bullet", sf.load("tree6"))
-    with pytest.raises(sf.OptionError, match="samples"):
-        sf.compare_with("mujoco", sf.load("tree6"), samples=0)
-    with pytest.raises(sf.ArgumentError, match="argument 'robot'"):
-        sf.compare_with("mujoco", 5)
+    with pytest.raises(sf.errors.OptionError, match="pinocchio"):
+        sf.interop.compare_with("bullet", sf.load("tree6"))
+    with pytest.raises(sf.errors.OptionError, match="samples"):
+        sf.interop.compare_with("mujoco", sf.load("tree6"), samples=0)
+    with pytest.raises(sf.errors.ArgumentError, match="argument 'robot'"):
+        sf.interop.compare_with("mujoco", 5)
 
 
 @pytest.mark.parametrize(("library", "package"), [("pinocchio", "pin"), ("mujoco", "mujoco")])
 def test_a_missing_library_is_explained(library, package, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(sf.NotApplicableError, match=f"pip install {package}"):
-        sf.compare_with(library, sf.load("tree6"))
+    with pytest.raises(sf.errors.NotApplicableError, match=f"pip install {package}"):
+        sf.interop.compare_with(library, sf.load("tree6"))
 
 
 def test_what_mujoco_refuses_is_said_in_its_words(tmp_path):
@@ -235,10 +235,10 @@ def test_what_mujoco_refuses_is_said_in_its_words(tmp_path):
     )
     with (
         warnings.catch_warnings(),
-        pytest.raises(sf.NotApplicableError, match=r"A . B >= C"),
+        pytest.raises(sf.errors.NotApplicableError, match=r"A . B >= C"),
     ):
         warnings.simplefilter("ignore")
-        sf.compare_with("mujoco", path)
+        sf.interop.compare_with("mujoco", path)
 
 
 def test_the_command_prints_the_table_and_says_by_its_status_whether_they_agree():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.interop import from_mujoco, pinocchio_constraints, to_mujoco, to_pinocchio
+from sixfold.interop.mujoco import from_mujoco, to_mujoco
+from sixfold.interop.pinocchio import pinocchio_constraints, to_pinocchio
 from tests.interop.models import gripper
 
 BAR = sf.Inertia.from_mass(1.0, (0.2, 0.01, 0.02), (0.01, 0.03, 0.03))
@@ -30,7 +31,7 @@ def legs(joint, *, base="world"):
 @pytest.mark.parametrize("joint", JOINTS.values(), ids=JOINTS)
 def test_pinocchio_finds_the_same_constrained_accelerations(joint):
     pytest.importorskip("pinocchio")
-    found = sf.compare_with("pinocchio", legs(joint), samples=10)
+    found = sf.interop.compare_with("pinocchio", legs(joint), samples=10)
     assert found.agrees, found
     assert found.worst("constrained dynamics") < 1e-10
     assert any("2 constraints: left out of all but" in text for text in found.left_out)
@@ -49,7 +50,7 @@ def test_pinocchio_constraints_are_named_and_placed():
 
 def test_mujoco_compares_the_tree_and_says_so():
     pytest.importorskip("mujoco")
-    found = sf.compare_with("mujoco", legs(JOINTS["point"]), samples=4)
+    found = sf.interop.compare_with("mujoco", legs(JOINTS["point"]), samples=4)
     assert found.agrees, found
     assert "2 constraints: soft in mujoco, the tree without them is compared" in found.left_out
 
@@ -73,13 +74,15 @@ def test_other_constraints_are_refused_by_name(make):
     pytest.importorskip("pinocchio")
     pytest.importorskip("mujoco")
     model = rods(make)
-    with pytest.raises(sf.NotApplicableError, match=r"to_mujoco.*constraint 'r'"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"to_mujoco.*constraint 'r'"):
         to_mujoco(model)
     robot = to_pinocchio(model)
-    with pytest.raises(sf.NotApplicableError, match=r"pinocchio_constraints.*constraint 'r'"):
+    with pytest.raises(
+        sf.errors.NotApplicableError, match=r"pinocchio_constraints.*constraint 'r'"
+    ):
         pinocchio_constraints(model, robot)
     for library in ("pinocchio", "mujoco"):
-        found = sf.compare_with(library, model, samples=3)
+        found = sf.interop.compare_with(library, model, samples=3)
         assert found.agrees
         assert any("the tree without it is compared" in text for text in found.left_out)
         assert "constrained dynamics" not in [d.quantity for d in found.differences]
@@ -92,7 +95,7 @@ def test_coupled_joints_leave_the_constraints_out():
     loop.add_body("finger", joint=sf.Revolute("z"), inertia=BAR)
     loop.close("world", "finger", sf.Spherical(), name="hold")
     both = sf.attach(model, loop.build(), to=model.base_name, prefix="x_")
-    found = sf.compare_with("pinocchio", both, samples=3)
+    found = sf.interop.compare_with("pinocchio", both, samples=3)
     assert any("coupled joints are free in pinocchio" in text for text in found.left_out)
 
 
@@ -118,10 +121,10 @@ def rigid(model, q, tau):
 def test_loops_go_to_mujoco(joint):
     pytest.importorskip("mujoco")
     model = legs(joint)
-    q = sf.assemble(model)
+    q = sf.loops.assemble(model)
     again = from_mujoco(to_mujoco(model))
-    np.testing.assert_allclose(sf.constraint_gaps(again, q), 0, atol=1e-10)
-    J, K = sf.constraint_jacobian(model, q), sf.constraint_jacobian(again, q)
+    np.testing.assert_allclose(sf.loops.constraint_gaps(again, q), 0, atol=1e-10)
+    J, K = sf.loops.constraint_jacobian(model, q), sf.loops.constraint_jacobian(again, q)
     np.testing.assert_allclose(np.linalg.pinv(J) @ J, np.linalg.pinv(K) @ K, atol=1e-9)
     a = sf.forward_dynamics(again, q, np.zeros(model.nv), np.zeros(model.nv))
     b = sf.forward_dynamics(model, q, np.zeros(model.nv), np.zeros(model.nv))
@@ -131,7 +134,7 @@ def test_loops_go_to_mujoco(joint):
 @pytest.mark.parametrize("joint", JOINTS.values(), ids=JOINTS)
 def test_at_rest_mujoco_accelerates_as_the_loop_does(joint):
     model = legs(joint)
-    q = sf.assemble(model)
+    q = sf.loops.assemble(model)
     tau = np.linspace(-1, 1, model.nv)
     ours = sf.forward_dynamics(model, q, np.zeros(model.nv), tau)
     np.testing.assert_allclose(rigid(model, q, tau), ours, rtol=1e-8, atol=1e-8)
@@ -147,7 +150,7 @@ def test_gears_go_to_mujoco_and_back():
     model = b.build()
     again = from_mujoco(to_mujoco(model))
     q, _ = sf.random_state(model, 3, seed=0)
-    for quantity in (sf.constraint_gaps, sf.constraint_jacobian):
+    for quantity in (sf.loops.constraint_gaps, sf.loops.constraint_jacobian):
         np.testing.assert_allclose(quantity(again, q), quantity(model, q), atol=1e-14)
     assert [each.name for each in again.constraints] == ["poly", "held"]
 
@@ -159,16 +162,16 @@ def test_gears_beyond_mujoco_are_refused(leaders):
     for k in range(3):
         b.add_body(f"b{k}", joint=sf.Revolute("z"), placement=(k, 0, 0), inertia=BAR)
     b.add_gear("b0_joint", *((name, (0, 0, 0, 0, 1.0)) for name in leaders), name="g")
-    with pytest.raises(sf.NotApplicableError, match="constraint 'g'"):
+    with pytest.raises(sf.errors.NotApplicableError, match="constraint 'g'"):
         to_mujoco(b.build())
 
 
 def test_arguments_are_looked_at():
     pytest.importorskip("pinocchio")
     model = legs(JOINTS["point"])
-    with pytest.raises(sf.ArgumentError, match="robot"):
+    with pytest.raises(sf.errors.ArgumentError, match="robot"):
         pinocchio_constraints(model, 5)
-    with pytest.raises(sf.ArgumentError, match="model"):
+    with pytest.raises(sf.errors.ArgumentError, match="model"):
         pinocchio_constraints(5, to_pinocchio(model))
-    with pytest.raises(sf.UnknownNameError, match="a6_joint"):
+    with pytest.raises(sf.errors.UnknownNameError, match="a6_joint"):
         pinocchio_constraints(model, to_pinocchio(sf.load("puma560")))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.interop import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
+from sixfold.interop.mujoco import from_mujoco, to_mujoco
+from sixfold.interop.pinocchio import from_pinocchio, to_pinocchio
 from tests.interop.models import gripper, zoo
 
 SEEDS = (0, 1, 2)
@@ -16,7 +17,7 @@ def pair(request):
     pytest.importorskip(request.param, reason=f"{request.param} is not installed")
     model = zoo(helical=request.param == "pinocchio")
     other = (to_pinocchio if request.param == "pinocchio" else to_mujoco)(model)
-    return model, sf.convert(model, other), other
+    return model, sf.interop.convert(model, other), other
 
 
 def states(model: sf.Model, shape=(4, 3), seed: int = 5):
@@ -74,7 +75,7 @@ def test_pinocchio_integrates_to_the_same_place():
     pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
     model = zoo(helical=True)
     other = to_pinocchio(model)
-    c = sf.convert(model, other)
+    c = sf.interop.convert(model, other)
     q, v, _, _ = states(model, ())
     moved = pin.integrate(other, c.q_to(q), 0.1 * c.v_to(q, v))
     assert np.allclose(
@@ -86,7 +87,7 @@ def test_mujoco_integrates_to_the_same_place_but_for_the_path_of_a_free_joint():
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     model = zoo(helical=False)
     other = to_mujoco(model)
-    c = sf.convert(model, other)
+    c = sf.interop.convert(model, other)
     q, v, _, _ = states(model, ())
     moved = c.q_to(q)
     mujoco.mj_integratePos(other, moved, c.v_to(q, v), 0.1)
@@ -169,7 +170,7 @@ def test_continuous_and_planar_joints_of_pinocchio_have_cosines_and_sines():
             inertia=sf.Inertia.from_mass(inertia.mass, inertia.lever, inertia.inertia.tolist()),
         )
     model = builder.build()
-    c = sf.convert(model, other)
+    c = sf.interop.convert(model, other)
     assert (c.nq, c.nv) == (6, 4)
     q, v, a, _ = states(model)
     assert np.allclose(c.q_from(c.q_to(q)), q)
@@ -182,7 +183,7 @@ def test_continuous_and_planar_joints_of_pinocchio_have_cosines_and_sines():
 def test_followers_are_computed_on_the_way_there_and_work_on_their_masters():
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     model = gripper()
-    c = sf.convert(model, to_mujoco(model))
+    c = sf.interop.convert(model, to_mujoco(model))
     assert (model.nv, c.nv) == (1, 2)
     assert np.allclose(c.q_to([0.3]), (0.3, -0.5))
     assert np.allclose(c.v_to([0.3], [1.0]), (1.0, -2.0))
@@ -190,40 +191,40 @@ def test_followers_are_computed_on_the_way_there_and_work_on_their_masters():
     assert np.allclose(c.tau_from([0.3, -0.5], [1.0, 5.0]), [1.0 - 10.0])
     assert np.allclose(c.tau_to([0.3], [2.0]), (2.0, 0.0))
     assert np.allclose(c.mass_matrix_from([0.3, -0.5], np.diag([0.2, 0.2])), 0.2 + 4 * 0.2)
-    with pytest.raises(sf.NotApplicableError, match="reduced by couplings"):
+    with pytest.raises(sf.errors.NotApplicableError, match="reduced by couplings"):
         c.mass_matrix_to([0.3], [[1.0]])
 
 
 def test_wrong_partners_are_refused():
     pytest.importorskip("mujoco", reason="mujoco is not installed")
     other = to_mujoco(gripper())
-    with pytest.raises(sf.UnknownNameError, match="no joint named 'shoulder'"):
-        sf.convert(sf.rename(gripper(), joints={"l_joint": "shoulder"}), other)
-    with pytest.raises(sf.NotApplicableError, match=r"r_joint.*has not"):
-        sf.convert(sf.lock_joints(gripper(), ["l_joint"]), other)
+    with pytest.raises(sf.errors.UnknownNameError, match="no joint named 'shoulder'"):
+        sf.interop.convert(sf.rename(gripper(), joints={"l_joint": "shoulder"}), other)
+    with pytest.raises(sf.errors.NotApplicableError, match=r"r_joint.*has not"):
+        sf.interop.convert(sf.lock_joints(gripper(), ["l_joint"]), other)
     builder = sf.ModelBuilder("other")
     for name in ("l_joint", "r_joint"):
         builder.add_body(name[0], joint=sf.Spherical(), joint_name=name)
-    with pytest.raises(sf.NotApplicableError, match="spherical here"):
-        sf.convert(builder.build(), other)
-    with pytest.raises(sf.NumberError, match=r"pinocchio.Model or mujoco.MjModel"):
-        sf.convert(gripper(), "mujoco")
-    with pytest.raises(sf.ArgumentError, match="argument 'model'"):
-        sf.convert("panda", other)
+    with pytest.raises(sf.errors.NotApplicableError, match="spherical here"):
+        sf.interop.convert(builder.build(), other)
+    with pytest.raises(sf.errors.NumberError, match=r"pinocchio.Model or mujoco.MjModel"):
+        sf.interop.convert(gripper(), "mujoco")
+    with pytest.raises(sf.errors.ArgumentError, match="argument 'model'"):
+        sf.interop.convert("panda", other)
 
 
 def test_wrong_shapes_name_the_argument(pair):
     model, c, _ = pair
     q, v, _, _ = states(model, ())
-    with pytest.raises(sf.ShapeError, match="q_to: argument 'q'"):
+    with pytest.raises(sf.errors.ShapeError, match="q_to: argument 'q'"):
         c.q_to(v)
-    with pytest.raises(sf.ShapeError, match="v_to: argument 'v'"):
+    with pytest.raises(sf.errors.ShapeError, match="v_to: argument 'v'"):
         c.v_to(q, q)
-    with pytest.raises(sf.ShapeError, match="argument 'f_ext'"):
+    with pytest.raises(sf.errors.ShapeError, match="argument 'f_ext'"):
         c.f_ext_to(q, v)
-    with pytest.raises(sf.ShapeError, match="argument 'M'"):
+    with pytest.raises(sf.errors.ShapeError, match="argument 'M'"):
         c.mass_matrix_from(c.q_to(q), np.eye(2))
-    with pytest.raises(sf.ShapeError, match="argument 'pose'"):
+    with pytest.raises(sf.errors.ShapeError, match="argument 'pose'"):
         c.pose_to(np.eye(3))
 
 
@@ -247,12 +248,12 @@ def test_a_force_on_a_body_that_mujoco_does_not_have_is_refused():
       <joint name="y" type="slide" axis="0 1 0"/><geom size="0.1"/></body></worldbody></mujoco>"""
     other = mujoco.MjModel.from_xml_string(text)
     model = from_mujoco(other)
-    c = sf.convert(model, other)
+    c = sf.interop.convert(model, other)
     f_ext = np.zeros((2, 6))
     f_ext[1] = 1.0
     assert c.f_ext_to([0, 0], f_ext).shape == (2, 6)
     f_ext[0, 3] = 1.0
-    with pytest.raises(sf.NotApplicableError, match="'b/x'"):
+    with pytest.raises(sf.errors.NotApplicableError, match="'b/x'"):
         c.f_ext_to([0, 0], f_ext)
 
 
@@ -269,7 +270,7 @@ def test_every_floating_robot_converts_to_what_pinocchio_builds_by_default():
         model = model.without(damping=True, friction=True, armature=True)
         other = pin.buildModelFromUrdf(str(model.origin.file), pin.JointModelFreeFlyer())
         assert "root_joint" in other.names, name
-        c = sf.convert(model, other)
+        c = sf.interop.convert(model, other)
         q, v, a, _ = (x[0, 0] for x in states(model, (1, 1)))
         there = c.q_to(q)
         assert np.allclose(c.q_from(there), wrapped(model, other, q), atol=1e-12), name
@@ -306,8 +307,8 @@ def test_a_floating_base_is_not_guessed_where_there_are_two():
     model, other = builder.build(), pin.Model()
     for name in ("first", "second"):
         other.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), name)
-    with pytest.raises(sf.UnknownNameError, match="a_free"):
-        sf.convert(model, other)
+    with pytest.raises(sf.errors.UnknownNameError, match="a_free"):
+        sf.interop.convert(model, other)
 
 
 def test_a_floating_base_of_mujoco_may_have_a_name_of_its_own():
@@ -319,5 +320,5 @@ def test_a_floating_base_of_mujoco_may_have_a_name_of_its_own():
     builder.add_body("box", joint=sf.Free(), joint_name="base", inertia=inertia)
     model, other = builder.build(), mujoco.MjModel.from_xml_string(text)
     q, v = sf.random_state(model, seed=2)
-    c = sf.convert(model, other)
+    c = sf.interop.convert(model, other)
     assert np.allclose(c.v_from(c.q_to(q), c.v_to(q, v)), v)

@@ -41,11 +41,11 @@ class Calls:
             given = [self._taken(x) for x in arguments]
             try:
                 found = function(model, *given, **options, backend=backend)
-            except sf.NotApplicableError:
+            except sf.errors.NotApplicableError:
                 if backend != "rolled":
                     raise
                 return function(model, *given, **options, backend="numpy")
-            except sf.SixfoldError:  # what the law expects of the backend
+            except sf.errors.SixfoldError:  # what the law expects of the backend
                 self.ran += 1
                 raise
             self.ran += 1

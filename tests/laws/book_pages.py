@@ -68,7 +68,7 @@ def _matrices(page: Callable[..., Any]) -> Page:
 
 
 def _by_operators(tree: Tree, q: Table, qd: Table) -> Any:
-    none = {i: sf.Force.zero() for i in tree.bodies}
+    none = {i: sf.spatial.Force.zero() for i in tree.bodies}
     return equations.inverse_mass_matrix(equations.body_frame(tree, q, qd, none))
 
 
@@ -94,19 +94,21 @@ PAGES: dict[str, tuple[Page, Page]] = {
 
 def bent_track(q: Any) -> sf.Transform:
     """Slide along a parabola and turn on the way: a custom joint of one freedom."""
-    E = rotation(EY, sf.cos(q[0]), sf.sin(q[0]))
+    E = rotation(EY, sf.math.cos(q[0]), sf.math.sin(q[0]))
     return sf.Transform(E, Vector3(q[0], q[0] * q[0], q[0] * 0.5))
 
 
 def pan_tilt(q: Any) -> sf.Transform:
     """Turn about two axes a lever apart: a custom joint of two freedoms."""
-    tilt = sf.Transform(rotation(EX, sf.cos(q[1]), sf.sin(q[1])), Vector3(0.25, 0.0, 0.5))
-    return tilt @ sf.Transform(rotation(EZ, sf.cos(q[0]), sf.sin(q[0])), Vector3(0.0, 0.0, 0.0))
+    tilt = sf.Transform(rotation(EX, sf.math.cos(q[1]), sf.math.sin(q[1])), Vector3(0.25, 0.0, 0.5))
+    return tilt @ sf.Transform(
+        rotation(EZ, sf.math.cos(q[0]), sf.math.sin(q[0])), Vector3(0.0, 0.0, 0.0)
+    )
 
 
 def slide_subspace(q: Any) -> Subspace:
     """Return the subspace of a slide along z."""
-    return Subspace(sf.Motion(Vector3(0.0, 0.0, 0.0), EZ))
+    return Subspace(sf.spatial.Motion(Vector3(0.0, 0.0, 0.0), EZ))
 
 
 def slide(q: Any) -> sf.Transform:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sixfold as sf
-from sixfold.quantities import readings
 from sixfold.model import Model
+from sixfold.quantities import readings
 from sixfold.scalar import differentiate, plain
 from tests.laws.backends import Calls
 

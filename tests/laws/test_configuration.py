@@ -10,8 +10,8 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import sixfold as sf
-from sixfold.quantities import readings
 from sixfold.model import STANDARD_JOINTS
+from sixfold.quantities import readings
 from sixfold.spatial import Vector3, rotations
 from tests.dynamics.support import EPS, rate
 from tests.laws.support import states

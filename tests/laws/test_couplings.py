@@ -76,7 +76,7 @@ def spread(q):
 def test_followers_have_no_coordinates_of_their_own():
     assert (REDUCED.nq, REDUCED.nv, REDUCED.nb) == (6, 5, 5)
     assert (FULL.nq, FULL.nv) == (8, 7)
-    with pytest.raises(sf.ModelError, match="follows other joints"):
+    with pytest.raises(sf.errors.ModelError, match="follows other joints"):
         REDUCED.q_slice("j3")
 
 
@@ -120,7 +120,7 @@ def test_forward_dynamics_inverts_inverse_dynamics_under_couplings(fn, full, red
 @pytest.mark.parametrize("method", METHODS)
 def test_coupled_joints_leave_no_choice_of_method(full, reduced, method):
     q, v, a = state(reduced)
-    with pytest.raises(sf.NotApplicableError, match=r"'method'.*reduced mass matrix"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"'method'.*reduced mass matrix"):
         sf.forward_dynamics(reduced, q, v, a, method=method)
 
 

@@ -58,9 +58,9 @@ def test_every_joint_type_against_the_derivative_of_the_page_itself(name):
             forward = along(partial(pages.forward_dynamics, **more), *given)
             for backend in (None, "numpy"):
                 options = {"f_ext_frame": frame, "backend": backend}
-                found = sf.inverse_dynamics_derivatives(*given, f_ext[k], **options)
+                found = sf.derivatives.inverse_dynamics_derivatives(*given, f_ext[k], **options)
                 assert_near(found, inverse, TIGHT * EPS)
-                found = sf.forward_dynamics_derivatives(*given, f_ext[k], **options)
+                found = sf.derivatives.forward_dynamics_derivatives(*given, f_ext[k], **options)
                 assert_near(found, forward, TIGHT * EPS * cond)
 
 
@@ -174,8 +174,16 @@ def test_second_derivatives_of_every_joint_type(name):
     w = states(Calls("numpy"), model, 1, seed=7).v[0]
     cond = np.linalg.cond(sf.mass_matrix(model, q))
     for first, second, amplified in (
-        (pages.inverse_dynamics_derivatives, sf.inverse_dynamics_second_derivatives, 1.0),
-        (pages.forward_dynamics_derivatives, sf.forward_dynamics_second_derivatives, cond**2),
+        (
+            pages.inverse_dynamics_derivatives,
+            sf.derivatives.inverse_dynamics_second_derivatives,
+            1.0,
+        ),
+        (
+            pages.forward_dynamics_derivatives,
+            sf.derivatives.forward_dynamics_second_derivatives,
+            cond**2,
+        ),
     ):
         expected = _second(model, first, q, v, a, w)
         for backend in (None, "numpy"):

@@ -164,7 +164,7 @@ def test_gravity_may_point_anywhere(fn):
     total = sum(fn.gravity_force(model.with_gravity(g), q) for g in (9.81 * np.eye(3)).tolist())
     whole = fn.gravity_force(model.with_gravity((9.81, 9.81, 9.81)), q)
     np.testing.assert_allclose(total, whole, rtol=0, atol=64 * fn.eps * np.abs(whole).max())
-    with pytest.raises(sf.ModelError, match="gravity"):
+    with pytest.raises(sf.errors.ModelError, match="gravity"):
         model.with_gravity((0.0, math.inf, 0.0))
 
 

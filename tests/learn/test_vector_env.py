@@ -9,8 +9,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import sixfold as sf
-from sixfold.learn import TASKS, Env
-from sixfold.learn.vector_env import streams, uniforms
+from sixfold.learn.tasks import TASKS
+from sixfold.learn.vector_env import Env, streams, uniforms
 
 ALWAYS = [name for name in TASKS if name != "reacher"]  # panda is in another package
 
@@ -23,7 +23,7 @@ def test_gymnasium_finds_nothing_wrong(name):
 
 
 def test_reacher_of_an_arm_that_is_always_there():
-    env = sf.VectorEnv(sf.tasks.reacher("puma560"), 64)
+    env = sf.learn.VectorEnv(sf.learn.tasks.reacher("puma560"), 64)
     seen, _ = env.reset(seed=1)
     assert seen.shape == (64, 15)
     _, reward, *_ = env.step(np.zeros((64, 6)))
@@ -32,7 +32,7 @@ def test_reacher_of_an_arm_that_is_always_there():
 
 
 def test_spaces_are_those_of_gymnasium():
-    env = sf.VectorEnv("cart_pole", 5, dtype="float32")
+    env = sf.learn.VectorEnv("cart_pole", 5, dtype="float32")
     assert isinstance(env, gymnasium.vector.VectorEnv)
     assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     seen, _ = env.reset(seed=0)
@@ -50,8 +50,8 @@ def rolled(env, steps, actions):
 
 def test_an_environment_does_not_depend_on_the_others():
     actions = np.random.default_rng(0).uniform(-1, 1, (150, 40, 1))
-    whole = rolled(sf.VectorEnv("cart_pole", 40), 150, actions)
-    part = rolled(sf.VectorEnv("cart_pole", 11, first=20), 150, actions)
+    whole = rolled(sf.learn.VectorEnv("cart_pole", 40), 150, actions)
+    part = rolled(sf.learn.VectorEnv("cart_pole", 11, first=20), 150, actions)
     ended = 0
     for all_of_them, some in zip(whole, part, strict=True):
         for x, y in zip(all_of_them, some, strict=True):
@@ -66,13 +66,13 @@ def test_the_same_bits_on_several_threads():
     before = sf.get_threads()
     for threads in (1, 3):
         sf.set_threads(threads)
-        found.append(rolled(sf.VectorEnv("cart_pole", 60_000), 3, actions)[-1][0])
+        found.append(rolled(sf.learn.VectorEnv("cart_pole", 60_000), 3, actions)[-1][0])
     sf.set_threads(before)
     np.testing.assert_array_equal(*found)
 
 
 def test_the_next_step_begins_the_next_episode():
-    env = sf.VectorEnv("cart_pole", 8)
+    env = sf.learn.VectorEnv("cart_pole", 8)
     env.reset(seed=3)
     over = np.zeros(8, bool)
     for _ in range(120):
@@ -84,7 +84,7 @@ def test_the_next_step_begins_the_next_episode():
 
 
 def test_the_same_step_keeps_the_last_observation():
-    env = sf.VectorEnv("cart_pole", 8, autoreset="same_step")
+    env = sf.learn.VectorEnv("cart_pole", 8, autoreset="same_step")
     env.reset(seed=3)
     for _ in range(60):
         seen, _, terminated, truncated, infos = env.step(np.ones((8, 1)))
@@ -97,7 +97,7 @@ def test_the_same_step_keeps_the_last_observation():
 
 
 def test_episodes_are_reset_by_a_mask():
-    env = sf.VectorEnv("cart_pole", 6, autoreset="disabled")
+    env = sf.learn.VectorEnv("cart_pole", 6, autoreset="disabled")
     env.reset(seed=3)
     for _ in range(10):
         before = env.step(np.ones((6, 1)))[0]
@@ -108,8 +108,8 @@ def test_episodes_are_reset_by_a_mask():
 
 
 def test_long_episodes_are_cut_off():
-    task = sf.tasks.acrobot()
-    env = sf.VectorEnv(task, 2)
+    task = sf.learn.tasks.acrobot()
+    env = sf.learn.VectorEnv(task, 2)
     env.reset(seed=0)
     cut = [env.step(np.zeros((2, 1)))[3] for _ in range(task.steps)]
     assert not np.any(cut[:-1]) and np.all(cut[-1])
@@ -118,7 +118,7 @@ def test_long_episodes_are_cut_off():
 def test_inertias_and_gains_are_drawn_for_each_episode():
     model = sf.load("double_pendulum")
     own = np.array([body.inertia.array() for body in model.bodies])
-    task = sf.Task(
+    task = sf.learn.Task(
         "randomized",
         model,
         dt=0.01,
@@ -137,7 +137,7 @@ def test_inertias_and_gains_are_drawn_for_each_episode():
             "inertias": own * (0.5 + u[:, :1, None]),
         },
     )
-    env = sf.VectorEnv(task, 50)
+    env = sf.learn.VectorEnv(task, 50)
     env.reset(seed=2)
     u = uniforms(streams(2, np.arange(50)), np.zeros(50, int), 2)
     np.testing.assert_array_equal(env.stepper.parameters, 1.0 + u)
@@ -157,7 +157,7 @@ def test_inertias_and_gains_are_drawn_for_each_episode():
 
 
 def test_states_beyond_all_numbers_end_the_episode():
-    task = sf.Task(
+    task = sf.learn.Task(
         "exploding",
         sf.load("pendulum"),
         dt=0.01,
@@ -170,9 +170,9 @@ def test_states_beyond_all_numbers_end_the_episode():
         draws=1,
         steps=100,
     )
-    env = sf.VectorEnv(task, 4)
+    env = sf.learn.VectorEnv(task, 4)
     env.reset(seed=0)
-    with pytest.warns(sf.NonFiniteStateWarning, match="exploding"):
+    with pytest.warns(sf.errors.NonFiniteStateWarning, match="exploding"):
         for _ in range(4):
             seen, reward, terminated, *_ = env.step(np.zeros((4, 1)))
             if terminated.any():
@@ -184,13 +184,15 @@ def test_states_beyond_all_numbers_end_the_episode():
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_an_action_that_is_not_a_number_ends_the_episode_of_its_row_alone(name, autoreset, dtype):
-    envs, others = (sf.VectorEnv(name, 4, autoreset=autoreset, dtype=dtype) for _ in range(2))
+    envs, others = (sf.learn.VectorEnv(name, 4, autoreset=autoreset, dtype=dtype) for _ in range(2))
     envs.reset(seed=3)
     others.reset(seed=3)
     still = np.zeros((4, 1), dtype)
     spoilt = still.copy()
     spoilt[1] = np.nan
-    with pytest.warns(sf.NonFiniteStateWarning, match=rf"1 of 4 environments of '{name}'") as told:
+    with pytest.warns(
+        sf.errors.NonFiniteStateWarning, match=rf"1 of 4 environments of '{name}'"
+    ) as told:
         seen, reward, terminated, truncated, infos = envs.step(spoilt)
     assert len(told) == 1
     assert terminated.tolist() == [False, True, False, False] and not truncated.any()
@@ -213,7 +215,7 @@ def test_an_action_that_is_not_a_number_ends_the_episode_of_its_row_alone(name, 
 
 
 def test_infinite_actions_are_clipped_to_the_bounds():
-    envs, others = sf.VectorEnv("cart_pole", 2), sf.VectorEnv("cart_pole", 2)
+    envs, others = sf.learn.VectorEnv("cart_pole", 2), sf.learn.VectorEnv("cart_pole", 2)
     envs.reset(seed=1)
     others.reset(seed=1)
     found = envs.step(np.array([[np.inf], [-np.inf]]))[0]
@@ -223,15 +225,15 @@ def test_infinite_actions_are_clipped_to_the_bounds():
 def test_one_environment_ends_at_an_action_that_is_not_a_number():
     env = Env("cart_pole")
     env.reset(seed=1)
-    with pytest.warns(sf.NonFiniteStateWarning):
+    with pytest.warns(sf.errors.NonFiniteStateWarning):
         seen, reward, terminated, *_ = env.step([np.nan])
     assert terminated and reward == 0 and np.isfinite(seen).all()
     assert np.isfinite(env.reset(seed=1)[0]).all()
 
 
 def test_a_step_before_the_first_reset_says_what_to_call():
-    with pytest.raises(sf.StateError, match=r"no episode has begun(.|\n)*call envs.reset"):
-        sf.VectorEnv("cart_pole", 2).step(np.zeros((2, 1)))
+    with pytest.raises(sf.errors.StateError, match=r"no episode has begun(.|\n)*call envs.reset"):
+        sf.learn.VectorEnv("cart_pole", 2).step(np.zeros((2, 1)))
 
 
 def test_draws_are_uniform_and_apart():
@@ -245,19 +247,19 @@ def test_draws_are_uniform_and_apart():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(sf.UnknownNameError, match="cart_pole"):
-        sf.VectorEnv("cartpole", 2)
-    with pytest.raises(sf.OptionError, match="rows"):
-        sf.VectorEnv("cart_pole", 0)
-    with pytest.raises(sf.OptionError, match="autoreset"):
-        sf.VectorEnv("cart_pole", 2, autoreset="always")
-    env = sf.VectorEnv("cart_pole", 2)
-    with pytest.raises(sf.OptionError, match="seed"):
+    with pytest.raises(sf.errors.UnknownNameError, match="cart_pole"):
+        sf.learn.VectorEnv("cartpole", 2)
+    with pytest.raises(sf.errors.OptionError, match="rows"):
+        sf.learn.VectorEnv("cart_pole", 0)
+    with pytest.raises(sf.errors.OptionError, match="autoreset"):
+        sf.learn.VectorEnv("cart_pole", 2, autoreset="always")
+    env = sf.learn.VectorEnv("cart_pole", 2)
+    with pytest.raises(sf.errors.OptionError, match="seed"):
         env.reset(seed=-1)
     env.reset(seed=0)
-    with pytest.raises(sf.ShapeError, match="action"):
+    with pytest.raises(sf.errors.ShapeError, match="action"):
         env.step(np.zeros((3, 1)))
-    with pytest.raises(sf.ShapeError, match="reset_mask"):
+    with pytest.raises(sf.errors.ShapeError, match="reset_mask"):
         env.reset(options={"reset_mask": np.zeros(3, bool)})
-    with pytest.raises(sf.OptionError, match="low"):
-        sf.Task("bad", sf.load("pendulum"), 0.01, 1.0, -1.0, None, None, lambda u: u, 1, 1)
+    with pytest.raises(sf.errors.OptionError, match="low"):
+        sf.learn.Task("bad", sf.load("pendulum"), 0.01, 1.0, -1.0, None, None, lambda u: u, 1, 1)

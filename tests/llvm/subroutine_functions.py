@@ -12,7 +12,7 @@ COLUMNS = 14
 
 def factor(x):
     """Return a unit lower triangle and a diagonal."""
-    L = [[0.1 * sf.sin(x[i] + j) for j in range(i)] for i in range(N)]
+    L = [[0.1 * sf.math.sin(x[i] + j) for j in range(i)] for i in range(N)]
     return L, [2.0 + x[i] * x[i] for i in range(N)]
 
 
@@ -61,8 +61,8 @@ def two_kinds(x):
     def curve(b):
         s = b[0]
         for k in range(80):
-            s = s * 0.75 + sf.sin(b[1]) * x[0] * 0.01 * (k + 1)
-        return [s, -sf.cos(s)]
+            s = s * 0.75 + sf.math.sin(b[1]) * x[0] * 0.01 * (k + 1)
+        return [s, -sf.math.cos(s)]
 
     found, total = [], x[1]
     for b in sides(x):

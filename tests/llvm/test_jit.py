@@ -79,13 +79,13 @@ def test_a_forked_child_makes_and_drops_kernels():
 
 def test_too_many_maps_are_noticed_before_anything_is_compiled(monkeypatch):
     monkeypatch.setattr(limits, "most_maps", lambda: limits.maps() + 10)
-    with pytest.raises(sf.KernelMemoryError, match="maps"):
+    with pytest.raises(sf.errors.KernelMemoryError, match="maps"):
         jit.object_code("define void @f() {\n  ret void\n}\n")
 
 
 def test_too_little_memory_is_noticed_before_anything_is_compiled(monkeypatch):
     monkeypatch.setattr(limits, "COMPILER_BYTES", 1 << 62)
-    with pytest.raises(sf.KernelMemoryError, match="compiler"):
+    with pytest.raises(sf.errors.KernelMemoryError, match="compiler"):
         jit.object_code("define void @f() {\n  ret void\n}\n")
 
 
@@ -110,7 +110,7 @@ else:
     resource.setrlimit(resource.RLIMIT_AS, (size + (20 << 20), -1))
 try:
     sf.mass_matrix(cart(2.0), np.zeros(1))
-except sf.KernelMemoryError as error:
+except sf.errors.KernelMemoryError as error:
     held = None
     resource = sys.modules.get("resource")
     if resource:
@@ -137,7 +137,7 @@ def test_a_process_at_its_limits_gets_an_error_and_goes_on(what):
 
 def test_an_unknown_symbol_is_an_error_of_the_library():
     text = "declare void @nowhere()\ndefine void @f() {\n  call void @nowhere()\n  ret void\n}\n"
-    with pytest.raises(sf.KernelMemoryError, match="cannot link 'f'"):
+    with pytest.raises(sf.errors.KernelMemoryError, match="cannot link 'f'"):
         jit.Loaded(jit.object_code(text)).address("f")
 
 
@@ -157,7 +157,7 @@ define ptr @itself() {
 }
 """
     loaded = jit.Loaded(jit.object_code(text))
-    with pytest.raises(sf.KernelMemoryError, match="none of them"):
+    with pytest.raises(sf.errors.KernelMemoryError, match="none of them"):
         loaded.address("none of them")
     pointer = ctypes.c_void_p
     assert ctypes.CFUNCTYPE(pointer)(loaded.address("own"))() == id(None)

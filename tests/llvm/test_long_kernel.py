@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.runtime.kernels.kernels import watched
 from sixfold.compiler.graph import trace
 from sixfold.compiler.llvm import Layout, build
 from sixfold.compiler.llvm.runtime import jit, long_kernel
 from sixfold.compiler.llvm.runtime.long_kernel import LongKernel
+from sixfold.runtime.kernels.kernels import watched
 from tests.llvm.subroutine_functions import N, from_outside
 
 LANES = pytest.mark.parametrize("lanes", jit.WIDTHS)
@@ -221,17 +221,17 @@ def test_public_functions_take_few_and_many_states(monkeypatch, tmp_path):
     arm = sf.load("puma560").without(damping=True)  # no other test compiles it
     q, v = sf.random_state(arm, 20, seed=1)
     with watched() as kernels:
-        one = sf.forward_dynamics_derivatives(arm, q[7], v[7], v[7])
+        one = sf.derivatives.forward_dynamics_derivatives(arm, q[7], v[7], v[7])
         kernel = kernels["forward_dynamics_derivatives"]
         assert made(kernel) == {"few"}
-        many = sf.forward_dynamics_derivatives(arm, q, v, v)
+        many = sf.derivatives.forward_dynamics_derivatives(arm, q, v, v)
     assert made(kernel) == {"few", "many"}
     assert same(one, [z[7] for z in many])
-    again = sf.forward_dynamics_derivatives(arm, q[7], v[7], v[7])  # prepared
+    again = sf.derivatives.forward_dynamics_derivatives(arm, q[7], v[7], v[7])  # prepared
     assert same(one, again)
     out = tuple(np.empty_like(z) for z in one)
-    assert sf.forward_dynamics_derivatives(arm, q[7], v[7], v[7], out=out)[0] is out[0]
+    assert sf.derivatives.forward_dynamics_derivatives(arm, q[7], v[7], v[7], out=out)[0] is out[0]
     assert same(out, one)
-    reference = sf.forward_dynamics_derivatives(arm, q, v, v, backend="numpy")
+    reference = sf.derivatives.forward_dynamics_derivatives(arm, q, v, v, backend="numpy")
     for found, expected in zip(many, reference, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.errors import InternalError
 from sixfold.compiler.graph import optimise, trace
 from sixfold.compiler.graph.program import Repeat
 from sixfold.compiler.llvm import Layout, build
@@ -16,6 +15,7 @@ from sixfold.compiler.llvm.layout.schedule import plan
 from sixfold.compiler.llvm.modules import one_state
 from sixfold.compiler.llvm.runtime import jit
 from sixfold.compiler.llvm.runtime.kernel import Kernel
+from sixfold.errors import InternalError
 from sixfold.scalar import subroutine
 from tests.llvm.subroutine_functions import N, as_argument, from_outside, two_kinds
 from tests.llvm.wide_results import growing
@@ -82,10 +82,10 @@ def test_programs_without_routines(dtype):
 
 def angles(x):
     """Angles of two levels, some of them given; one sine is a result."""
-    first = [(sf.sin(a), sf.cos(a)) for a in x]
+    first = [(sf.math.sin(a), sf.math.cos(a)) for a in x]
     second = [s * 3.0 + c * x[k] for k, (s, c) in enumerate(first)]
-    third = [sf.cos(a + 0.5) * sf.sin(2.0 * a) for a in second]
-    return [first[0][0], first[-1][1], *third, sf.sin(sum(third) * 1e3)]
+    third = [sf.math.cos(a + 0.5) * sf.math.sin(2.0 * a) for a in second]
+    return [first[0][0], first[-1][1], *third, sf.math.sin(sum(third) * 1e3)]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 29])
@@ -130,7 +130,7 @@ def test_plain_calls_of_more_states_are_left_to_others():
 
 def test_what_needs_results_of_another_run_comes_after_it():
     def chained(x):
-        L = [[0.1 * sf.sin(x[i] + j) for j in range(i)] for i in range(N)]
+        L = [[0.1 * sf.math.sin(x[i] + j) for j in range(i)] for i in range(N)]
 
         def solve(b):
             y = list(b)

@@ -30,7 +30,7 @@ print(target.emit_assembly(text))
 
 
 def program():
-    return optimise(trace(lambda x: [sf.sin(x[0]) * x[1], x[2] / x[0]], (3,)))
+    return optimise(trace(lambda x: [sf.math.sin(x[0]) * x[1], x[2] / x[0]], (3,)))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def program():
     ],
 )
 def test_kernels_can_be_written_for_other_processors(triple, lanes, expected):
-    step = trace(lambda x: [sf.sin(x[0]) * x[1], x[1] / x[0]], (2,), boundaries=True)
+    step = trace(lambda x: [sf.math.sin(x[0]) * x[1], x[1] / x[0]], (2,), boundaries=True)
     whole = with_subroutine(step)
     for text in (
         module(program(), Layout(((3,),), ((2,),)), lanes, triple),

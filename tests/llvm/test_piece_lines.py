@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.errors import InternalError
 from sixfold.compiler.graph import optimise, trace
 from sixfold.compiler.llvm import Layout, build
 from sixfold.compiler.llvm.layout.piece_lines import (
@@ -18,6 +17,7 @@ from sixfold.compiler.llvm.layout.piece_lines import (
 from sixfold.compiler.llvm.layout.plan import LANES, MAX_OUTPUTS, row_lines
 from sixfold.compiler.llvm.layout.schedule import plan
 from sixfold.compiler.llvm.modules import straight
+from sixfold.errors import InternalError
 from tests.llvm.wide_results import growing
 
 
@@ -106,7 +106,7 @@ def test_results_of_repetitions_are_there_when_these_have_run():
             return [a * 0.5 + b for a, b in zip(y, [*y[1:], y[0]], strict=True)]
 
         start = [x[k % 3] + float(k) for k in range(70)]
-        return [*sf.repeat(3, step, start), *start]
+        return [*sf.math.repeat(3, step, start), *start]
 
     program = optimise(trace(rounds, (3,)))
     cut = plan(program)

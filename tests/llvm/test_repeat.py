@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.errors import InternalError
 from sixfold.compiler.graph import optimise, trace, unrolled
 from sixfold.compiler.graph.program import Repeat
 from sixfold.compiler.llvm import Layout, Scan, build, build_scan
 from sixfold.compiler.llvm.layout.schedule import plan
 from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.compiler.llvm.runtime.jit import WIDTHS
+from sixfold.errors import InternalError
 from sixfold.spatial import rotation
 
 
@@ -28,8 +28,8 @@ def _verify(monkeypatch):
 def kepler(x):
     """Newton's iteration for Kepler's equation: sines inside the body."""
     M, e, _ = x
-    E = sf.repeat(30, lambda E: E - (E - e * sf.sin(E) - M) / (1 - e * sf.cos(E)), M)
-    return [E, sf.sin(E) + e]
+    E = sf.math.repeat(30, lambda E: E - (E - e * sf.math.sin(E) - M) / (1 - e * sf.math.cos(E)), M)
+    return [E, sf.math.sin(E) + e]
 
 
 def swapped(x):
@@ -40,15 +40,17 @@ def swapped(x):
         s = 0.5 * (a + b) + 1.0
         return [b, s, 0.25, s - d * c]
 
-    return sf.repeat(101, step, [x[0], x[1], x[2], 1.5])
+    return sf.math.repeat(101, step, [x[0], x[1], x[2], 1.5])
 
 
 def nested(x):
     def inner(z):
-        return sf.repeat(45, lambda w: 0.5 * (w + (x[1] * x[1] + z * z + 1) / w), x[1] * x[1] + 1.0)
+        return sf.math.repeat(
+            45, lambda w: 0.5 * (w + (x[1] * x[1] + z * z + 1) / w), x[1] * x[1] + 1.0
+        )
 
-    y = sf.repeat(20, lambda z: z * 0.5 + 0.1 * sf.sin(inner(z)), x[0])
-    return [y * x[2], sf.cos(y)]
+    y = sf.math.repeat(20, lambda z: z * 0.5 + 0.1 * sf.math.sin(inner(z)), x[0])
+    return [y * x[2], sf.math.cos(y)]
 
 
 def long(x):
@@ -58,12 +60,12 @@ def long(x):
         a, b = c
         for k in range(160):
             a, b = a * 0.5 + b * 0.25 + 0.001 * k, b * 0.5 - a * 0.125 * x[2]
-        a = sf.sin(a)
+        a = sf.math.sin(a)
         for k in range(100):
             a, b = a * 0.25 - b * 0.5, b * 0.25 + a * 0.001 * k
         return [a, b]
 
-    a, b = sf.repeat(6, step, [x[0], x[1]])
+    a, b = sf.math.repeat(6, step, [x[0], x[1]])
     return [a + b, a * b, a - x[0]]
 
 
@@ -71,10 +73,10 @@ def several(x):
     """Two bodies, one of them twice on other values, each needing results of the one before."""
 
     def root(a):
-        return sf.repeat(60, lambda y: 0.5 * (y + a / y), 1.0 + a)
+        return sf.math.repeat(60, lambda y: 0.5 * (y + a / y), 1.0 + a)
 
     first = root(1.0 + x[0] * x[0])
-    angle = sf.repeat(70, lambda y: 0.5 * sf.cos(y) + 0.1 * first * x[2], x[1])
+    angle = sf.math.repeat(70, lambda y: 0.5 * sf.math.cos(y) + 0.1 * first * x[2], x[1])
     return [root(2.0 + angle * angle) + first, angle, x[0]]
 
 
@@ -124,7 +126,9 @@ def test_rounds_equal_the_unrolled_program(function):
 
 def test_bits_are_those_of_numpy_where_nothing_is_fused():
     def halves(x):
-        return sf.repeat(200, lambda c: [c[1], 0.5 * (c[0] + c[1]) + x[2] / c[0]], [x[0], x[1]])
+        return sf.math.repeat(
+            200, lambda c: [c[1], 0.5 * (c[0] + c[1]) + x[2] / c[0]], [x[0], x[1]]
+        )
 
     x = states(100)
     np.testing.assert_array_equal(kernel_of(halves)(x), looped(halves, x))
@@ -140,7 +144,7 @@ def test_large_batches_are_streamed_with_the_same_bits(function):
 def test_code_does_not_grow_with_the_rounds():
     def code(rounds):
         def root(x):
-            return [sf.repeat(rounds, lambda y: 0.5 * (y + x[0] / y), x[0])]
+            return [sf.math.repeat(rounds, lambda y: 0.5 * (y + x[0] / y), x[0])]
 
         return kernel_of(root).llvm_ir.replace(f"i64 {rounds},", "")
 
@@ -155,7 +159,7 @@ def test_equal_bodies_are_compiled_once():
 
 def test_values_from_outside_stay_where_they_are():
     def function(x):
-        return [sf.repeat(100, lambda y: 0.5 * (y + x[1] / y) * x[2], x[0])]
+        return [sf.math.repeat(100, lambda y: 0.5 * (y + x[1] / y) * x[2], x[0])]
 
     program = optimise(trace(function, [3]))
     cut = plan(program)
@@ -208,7 +212,7 @@ def test_compiled_functions_of_arrays_repeat_steps_on_arrays():
             new = x - 0.1 * (P @ x - z + 2.0 * (x - y + u))
             return new, u + new - y
 
-        x, u = sf.repeat(80, step, (np.zeros(3), np.zeros(3)))
+        x, u = sf.math.repeat(80, step, (np.zeros(3), np.zeros(3)))
         return x, np.outer(x, u)
 
     kernel = sf.compile(admm, inputs={"P": (3, 3), "z": 3})
@@ -224,7 +228,7 @@ def test_compiled_functions_of_arrays_repeat_steps_on_arrays():
 
 def test_derivatives_of_compiled_functions_go_through_the_rounds():
     def anomaly(M, e):
-        return sf.repeat(25, lambda E: E - (E - e * np.sin(E) - M) / (1 - e * np.cos(E)), M)
+        return sf.math.repeat(25, lambda E: E - (E - e * np.sin(E) - M) / (1 - e * np.cos(E)), M)
 
     M, e = states(50).T[:2]
     slope = sf.compile(anomaly, inputs={"M": 1, "e": 1}, derivative="e")(M[:, None], e[:, None])
@@ -237,7 +241,7 @@ def test_quantities_of_a_model_inside_a_body():
 
     def settled(q):
         """Gradient descent on the potential energy."""
-        return sf.repeat(40, lambda x: x - 0.02 * sf.gravity_force(arm, x), q)
+        return sf.math.repeat(40, lambda x: x - 0.02 * sf.gravity_force(arm, x), q)
 
     kernel = sf.compile(settled, arm)
     assert kernel.operations["repeat"] == 1
@@ -254,10 +258,10 @@ SCAN = Scan(carried=(2,), fixed=(1,), each=(1,))
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_a_scan_repeats_inside_its_steps_and_inside_its_subroutine(lanes):
     def force(x, k):
-        y = sf.repeat(50, lambda y: 0.5 * (y + (x[0] * x[0] + k[0]) / y), k[0])
+        y = sf.math.repeat(50, lambda y: 0.5 * (y + (x[0] * x[0] + k[0]) / y), k[0])
         for _ in range(160):  # worth a subroutine
-            y = y * 0.5 + sf.sin(x[1]) * 0.25
-        return [y, sf.repeat(60, lambda z: 0.5 * sf.cos(z) + y * 0.01, x[1])]
+            y = y * 0.5 + sf.math.sin(x[1]) * 0.25
+        return [y, sf.math.repeat(60, lambda z: 0.5 * sf.math.cos(z) + y * 0.01, x[1])]
 
     def step(x, k, push):
         if hasattr(x[0], "graph"):
@@ -266,7 +270,7 @@ def test_a_scan_repeats_inside_its_steps_and_inside_its_subroutine(lanes):
             rates = lambda y: force(y, k)  # noqa: E731
         a, b = rates(x)
         c, d = rates([x[0] + 0.5 * a, x[1] + 0.25 * b])
-        damped = sf.repeat(70, lambda z: 0.5 * (z + push[0] / z), 1.0 + a * a)
+        damped = sf.math.repeat(70, lambda z: 0.5 * (z + push[0] / z), 1.0 + a * a)
         return [x[0] + 0.01 * (a + c), x[1] - 0.01 * (b + d) * damped]
 
     rows, steps = 11, 4
@@ -290,7 +294,7 @@ def test_rollouts_compile_controllers_with_rounds():
 
     def control(t, q, v):
         calls.append(t)
-        size = sf.repeat(40, lambda x: 0.5 * (x + (v * v + 0.1) / x), v * v + 1.0)
+        size = sf.math.repeat(40, lambda x: 0.5 * (x + (v * v + 0.1) / x), v * v + 1.0)
         return -0.3 * size * v - np.sin(q)
 
     q0 = states(9)[:, :2]
@@ -308,11 +312,11 @@ def test_controllers_with_rounds_are_known_to_be_pure():
     arm = sf.load("double_pendulum")
 
     def control(t, q, v):
-        return -sf.repeat(40, lambda x: 0.5 * (x + (v * v + 0.1) / x), v * v + 1.0) * v
+        return -sf.math.repeat(40, lambda x: 0.5 * (x + (v * v + 0.1) / x), v * v + 1.0) * v
 
     q0 = states(4)[:, :2]
     with warnings.catch_warnings():
-        warnings.simplefilter("error", sf.PythonCallbackWarning)
+        warnings.simplefilter("error", sf.errors.PythonCallbackWarning)
         found = sf.rollout(arm, q0, q0, dt=1e-3, steps=5, control=control)
     slow = sf.rollout(arm, q0, q0, dt=1e-3, steps=5, control=control, backend="numpy")
     np.testing.assert_allclose(found[0], slow[0], rtol=1e-12)
@@ -329,9 +333,13 @@ def test_exported_code_is_unrolled():
 
 def _turning(q):
     """A crank whose angle solves Kepler's equation."""
-    E = sf.repeat(60, lambda E: E - (E - 0.3 * sf.sin(E) - q[0]) / (1 - 0.3 * sf.cos(E)), q[0])
-    axis = sf.Vector3(0.0, 0.0, 1.0)
-    return sf.Transform(rotation(axis, sf.cos(E), sf.sin(E)), sf.Vector3(0.1, 0.2, 0.0))
+    E = sf.math.repeat(
+        60, lambda E: E - (E - 0.3 * sf.math.sin(E) - q[0]) / (1 - 0.3 * sf.math.cos(E)), q[0]
+    )
+    axis = sf.spatial.Vector3(0.0, 0.0, 1.0)
+    return sf.Transform(
+        rotation(axis, sf.math.cos(E), sf.math.sin(E)), sf.spatial.Vector3(0.1, 0.2, 0.0)
+    )
 
 
 @pytest.mark.parametrize("function", [sf.inverse_dynamics, sf.forward_dynamics])

@@ -12,7 +12,7 @@ from sixfold.compiler.llvm.runtime.jit import WIDTHS
 
 def oscillator(x, v, k, push):
     """One step of two oscillators with stiffness k and a push."""
-    acc = [-k[0] * sf.sin(x[i]) + push[0] for i in range(2)]
+    acc = [-k[0] * sf.math.sin(x[i]) + push[0] for i in range(2)]
     w = [v[i] + acc[i] * 0.125 for i in range(2)]
     return [
         x[0] + w[0] * 0.125,
@@ -124,9 +124,9 @@ def repeating(x, v, k, push):
     from sixfold.runtime.kernels.scan import evaluated
 
     def pull(y, w):
-        a, b, c = -y[0] * (k[0] * k[0]), w[1] - push[0], sf.cos(w[0])
+        a, b, c = -y[0] * (k[0] * k[0]), w[1] - push[0], sf.math.cos(w[0])
         for _ in range(60):
-            a, b = 0.5 * b + sf.sin(a), 0.25 * a - 0.5 * b * c - 0.1 * sf.sin(y[1])
+            a, b = 0.5 * b + sf.math.sin(a), 0.25 * a - 0.5 * b * c - 0.1 * sf.math.sin(y[1])
         return [-a, b, y[1], k[0]]
 
     first = evaluated(pull, x, v)

@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.runtime.kernels.kernels import for_kernel
-from sixfold.runtime.kernels.scan import evaluated
-from sixfold.quantities.dynamics import solved
 from sixfold.compiler.graph import optimise, trace
 from sixfold.compiler.graph.passes import with_subroutine, without_boundaries
 from sixfold.compiler.graph.program import CONST, COPY, INPUT, Argument
@@ -17,6 +14,9 @@ from sixfold.compiler.llvm.layout import schedule
 from sixfold.compiler.llvm.layout.pieces import MAX_BLOCKS, blocks_per_group
 from sixfold.compiler.llvm.layout.schedule import plan
 from sixfold.compiler.llvm.runtime.jit import WIDTHS
+from sixfold.quantities.dynamics import solved
+from sixfold.runtime.kernels.kernels import for_kernel
+from sixfold.runtime.kernels.scan import evaluated
 from sixfold.simulation.step import Setup
 
 FUSED = {
@@ -120,10 +120,10 @@ def dynamics(name):
 
 def nested(x):
     """Sines of sines, of sums, of constants and of results."""
-    a = sf.sin(x[0]) + x[1]
-    b = sf.cos(a) * x[2]
-    c = sf.sin(sf.cos(b)) - sf.sin(a)
-    return [a, b, c, sf.cos(x[0]), x[1], 2.0 + 0.0 * x[0], sf.sin(c * b)]
+    a = sf.math.sin(x[0]) + x[1]
+    b = sf.math.cos(a) * x[2]
+    c = sf.math.sin(sf.math.cos(b)) - sf.math.sin(a)
+    return [a, b, c, sf.math.cos(x[0]), x[1], 2.0 + 0.0 * x[0], sf.math.sin(c * b)]
 
 
 PROGRAMS = {
@@ -180,9 +180,9 @@ def tangled(rng):
         picks = iter(plain)
 
         def pull(y, w):
-            a, b, c = y[0] * w[1] - y[2], sf.sin(y[1]) + w[0], h[0] * w[2] - y[0]
+            a, b, c = y[0] * w[1] - y[2], sf.math.sin(y[1]) + w[0], h[0] * w[2] - y[0]
             for _ in range(3):
-                a, b, c = b * c + a, sf.cos(a) * 0.5 - c, a * b - y[1] * w[0]
+                a, b, c = b * c + a, sf.math.cos(a) * 0.5 - c, a * b - y[1] * w[0]
             return [-a, b, c - w[1]]
 
         known, handed = [*x, h[1]], []
@@ -197,8 +197,8 @@ def tangled(rng):
             if next(picks) > 1:
                 known.append(known[-1] * 0.5 - x[next(picks) % n])
             if next(picks) > 2:
-                known.append(sf.sin(both[next(picks) % n]) - sf.cos(known[-2]))
-        ends = [*known[-n:], *handed, *x, sf.sin(x[next(picks) % n])]
+                known.append(sf.math.sin(both[next(picks) % n]) - sf.math.cos(known[-2]))
+        ends = [*known[-n:], *handed, *x, sf.math.sin(x[next(picks) % n])]
         last = [
             ends[(next(picks) + 4 * next(picks) + 16 * next(picks)) % len(ends)]
             for _ in range(2 * n)
@@ -233,9 +233,9 @@ def test_no_value_is_lost_however_calls_are_tangled(seed, monkeypatch):
 
 def pull(y, w):
     """Return three numbers made of six, by some forty operations."""
-    a, b, c = y[0] * w[1] - y[2], sf.sin(y[1]) + w[0], w[2] - y[0]
+    a, b, c = y[0] * w[1] - y[2], sf.math.sin(y[1]) + w[0], w[2] - y[0]
     for _ in range(3):
-        a, b, c = b * c + a, sf.cos(a) * 0.5 - c, a * b - y[1] * w[0]
+        a, b, c = b * c + a, sf.math.cos(a) * 0.5 - c, a * b - y[1] * w[0]
     return [a, b, c]
 
 
@@ -249,9 +249,13 @@ def late(x, h):
 
 def turned(x, h):
     """Sines of inputs that are arguments too, and an input for a result."""
-    first = evaluated(pull, x, [sf.sin(x[0]), sf.cos(x[1]), sf.sin(x[2])])
+    first = evaluated(pull, x, [sf.math.sin(x[0]), sf.math.cos(x[1]), sf.math.sin(x[2])])
     second = evaluated(pull, first, [h[0], h[1], x[0]])
-    return [second[0] + sf.sin(x[0]) * sf.cos(x[1]), x[0], second[2] - sf.sin(first[1])]
+    return [
+        second[0] + sf.math.sin(x[0]) * sf.math.cos(x[1]),
+        x[0],
+        second[2] - sf.math.sin(first[1]),
+    ]
 
 
 @pytest.mark.parametrize("step", [late, turned], ids=lambda f: f.__name__)
@@ -326,7 +330,7 @@ def test_blocks_of_large_tiles_go_through_the_pieces_one_by_one():
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_one_huge_angle_among_many_changes_no_other_bit(lanes):
     def function(x):
-        return [sf.sin(x[0]) * x[1], sf.cos(x[1]), sf.sin(x[2]) + sf.cos(x[2])]
+        return [sf.math.sin(x[0]) * x[1], sf.math.cos(x[1]), sf.math.sin(x[2]) + sf.math.cos(x[2])]
 
     program = trace(function, (3,))
     kernel = build("angles", program, Layout(((3,),), ((3,),)), lanes=lanes)[0]

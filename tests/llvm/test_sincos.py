@@ -15,7 +15,7 @@ from sixfold.compiler.llvm.text.sincos import HALF_PI
 
 @pytest.fixture(scope="module")
 def pair():
-    program = trace(lambda x: [sf.sin(x[0]), sf.cos(x[0])], (1,))
+    program = trace(lambda x: [sf.math.sin(x[0]), sf.math.cos(x[0])], (1,))
     return build("sincos", program, Layout(((1,),), ((2,),)))[0]
 
 
@@ -25,7 +25,9 @@ def test_the_number_of_lanes_changes_no_bit():
     x = np.ldexp(rng.uniform(-1, 1, (1003, 2)), rng.integers(-40, 1024, (1003, 1)))
     x[::3] = rng.uniform(-4, 4, x[::3].shape)
     x[1::50] = [np.nan, 1.1e5]
-    program = trace(lambda x: [f(a) for a in (*x, x[0] + x[1]) for f in (sf.sin, sf.cos)], (2,))
+    program = trace(
+        lambda x: [f(a) for a in (*x, x[0] + x[1]) for f in (sf.math.sin, sf.math.cos)], (2,)
+    )
     layout = Layout(((2,),), ((6,),))
     one, *others = (build("sincos", program, layout, lanes=n)[0].ufunc(x) for n in WIDTHS)
     assert np.isfinite(one[2]).all()
@@ -36,7 +38,7 @@ def test_the_number_of_lanes_changes_no_bit():
 @pytest.fixture(scope="module")
 def inner():
     """Sine and cosine of an argument that is not an input, which takes another way."""
-    program = trace(lambda x: [sf.sin(x[0] * x[1]), sf.cos(x[0] * x[1])], (2,))
+    program = trace(lambda x: [sf.math.sin(x[0] * x[1]), sf.math.cos(x[0] * x[1])], (2,))
     return build("inner", program, Layout(((2,),), ((2,),)))[0]
 
 

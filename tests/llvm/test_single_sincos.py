@@ -21,7 +21,7 @@ UNITS = 0.85
 
 def pairs(x, lanes=None):
     """Return sine and cosine of numbers."""
-    program = trace(lambda x: [sf.sin(x[0]), sf.cos(x[0])], (1,))
+    program = trace(lambda x: [sf.math.sin(x[0]), sf.math.cos(x[0])], (1,))
     layout = Layout(((1,),), ((2,),), "float32")
     return build("sincos", program, layout, lanes=lanes)[0].ufunc(x[:, None])
 

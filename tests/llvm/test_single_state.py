@@ -40,7 +40,7 @@ def test_one_state_takes_the_short_way_with_the_same_bits(arm, state):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_kernels_of_every_number_of_lanes_have_the_same_short_way(lanes, dtype):
-    program = trace(lambda x: [sf.sin(x[0]) * x[1], x[2] / x[0], 2.0, x[1] + x[2]], (3,))
+    program = trace(lambda x: [sf.math.sin(x[0]) * x[1], x[2] / x[0], 2.0, x[1] + x[2]], (3,))
     kernel = build("f", program, Layout(((3,),), ((2, 2),), dtype), lanes=lanes)[0]
     rows = np.random.default_rng(1).normal(size=(11, 3)).astype(dtype)
     whole = kernel.ufunc(rows)

@@ -23,7 +23,7 @@ def sparse(columns):
 
     def function(x):
         kinds = np.random.default_rng(columns).integers(0, 8, columns)
-        values = [sf.sin(x[0]) * x[1], x[2] + x[0], x[1] / (x[2] * x[2] + 1.0), 1.5, -0.0]
+        values = [sf.math.sin(x[0]) * x[1], x[2] + x[0], x[1] / (x[2] * x[2] + 1.0), 1.5, -0.0]
         return [values[kind] if kind < len(values) else 0.0 for kind in kinds]
 
     return function

@@ -24,7 +24,7 @@ def pieces(x, y, z):
     """Return results of several pieces; some are constants, arguments, or negative zeros."""
     made = [*x, *y[:3], *z]
     for k in range(300):
-        made.append(made[-1] * made[k % 7] * 0.5 + sf.sin(made[k % 3]) - made[-2])
+        made.append(made[-1] * made[k % 7] * 0.5 + sf.math.sin(made[k % 3]) - made[-2])
     made += [0.0, 0.0, 1.5, -0.0]
     return [made[k] for k in np.random.default_rng(1).integers(len(made), size=81 + 5 + 12 + 1)]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.errors import InternalError
 from sixfold.compiler.graph import jacobian, optimise, trace, unrolled
 from sixfold.compiler.graph.program import Call, Final, Repeat
 from sixfold.compiler.llvm import Layout, Scan, build, build_scan
 from sixfold.compiler.llvm.layout.schedule import plan
 from sixfold.compiler.llvm.runtime.jit import WIDTHS
+from sixfold.errors import InternalError
 from sixfold.scalar import differentiate, subroutine
 from tests.llvm.subroutine_functions import (
     COLUMNS,
@@ -159,7 +159,7 @@ def test_derivatives_go_through_calls():
 def test_calls_inside_the_body_of_a_repetition_are_written_out():
     def function(x):
         L, D = factor(x)
-        return sf.repeat(20, lambda b: subroutine(lambda b: solve(L, D, b), b), list(x))
+        return sf.math.repeat(20, lambda b: subroutine(lambda b: solve(L, D, b), b), list(x))
 
     program = trace(function, [N])
     assert [op.rounds for op in repeats(program)] == [20]
@@ -188,7 +188,7 @@ def test_a_scan_keeps_several_subroutines(lanes):
     def first(a):
         s = a[0]
         for k in range(200):
-            s = s * 0.5 + sf.cos(a[1]) * 0.01 * k
+            s = s * 0.5 + sf.math.cos(a[1]) * 0.01 * k
         return [s, s * a[1]]
 
     def second(a):

@@ -11,12 +11,12 @@ def growing(size, zeros=range(0)):
     """
 
     def function(x):
-        found = [sf.sin(x[0]), x[1], x[2] * 0.5]
+        found = [sf.math.sin(x[0]), x[1], x[2] * 0.5]
         for k in range(6 * size):
             found.append(found[-1] * x[k % 3] - found[k // 2] * 0.125)
         first = found[:-size:-3][:size] + found[: size - len(found[:-size:-3][:size])]
         second = [found[-1 - 5 * k] for k in range(size)]
-        first[3], first[40], second[7], second[50] = x[0], sf.cos(x[0]), 1.5, 0.0
+        first[3], first[40], second[7], second[50] = x[0], sf.math.cos(x[0]), 1.5, 0.0
         for k in zeros:
             second[k] = 0.0
         return [*first[::-1], *second[::-1]]

@@ -121,8 +121,8 @@ def law(robot: Robot, t: Any, q: Any, v: Any, p: Any) -> Any:
     """Return the joint forces; p is how much of the pattern, its rate [rad/s] and its phase."""
     pull = []
     for k in range(robot.model.nv - 6):
-        wave = sf.sin(p[1] * t + p[2] + float(robot.phase[k]))
-        lift = float(robot.swing[k]) * p[0] * sf.if_positive(wave, wave, 0.0)
+        wave = sf.math.sin(p[1] * t + p[2] + float(robot.phase[k]))
+        lift = float(robot.swing[k]) * p[0] * sf.math.if_positive(wave, wave, 0.0)
         spring = float(robot.stiffness[k]) * (float(robot.goal[k]) + lift - q[7 + k])
         pull.append(p[3] * (spring - float(robot.damping[k]) * v[6 + k]))
     return [0.0] * 6 + pull
@@ -173,7 +173,7 @@ def draw(robot: Robot, kind: str, count: int, rng: Any) -> tuple[Any, Any, Any]:
     q, v, tau = motions(
         robot, kind, max(16, count // (3 if kind.startswith("falling") else 10)), rng
     )
-    gaps = sf.contact_forces(robot.model, q, v, tau, contacts=robot.ground()).gaps
+    gaps = sf.contact.contact_forces(robot.model, q, v, tau, contacts=robot.ground()).gaps
     lowest = 0.05 if kind == COLLAPSING else 0.3
     upright = (q[:, 2] > lowest * robot.height) & (q[:, 2] < 2.0 * robot.height)
     fit = np.flatnonzero((gaps < 0).any(axis=1) & upright & np.isfinite(tau).all(axis=1))
@@ -202,7 +202,7 @@ def judge(robot: Robot, kind: str, count: int) -> bool:
         f"contact states: {robot.name} {kind}: {len(q)} states, {pushed.sum()} with force,"
         f" {touching.mean():.1f} contacts on average, others than feet in {share:.0%} of the states"
     )
-    found = sf.contact_forces(robot.model, q, v, tau, contacts=robot.ground())
+    found = sf.contact.contact_forces(robot.model, q, v, tau, contacts=robot.ground())
     errors = np.linalg.norm(found.forces - f, axis=(1, 2))[pushed] / size[pushed]
     above = (errors > BOUND).sum()
     print(
@@ -221,7 +221,7 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     arguments = parser.parse_args()
     # limp wrists spin up until steps fail, here as in MuJoCo, long after the body is below ground
-    warnings.simplefilter("ignore", sf.NonFiniteStateWarning)
+    warnings.simplefilter("ignore", sf.errors.NonFiniteStateWarning)
     results = [
         judge(robot, kind, arguments.states)
         for robot in (a1(), g1())

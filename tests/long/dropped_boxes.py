@@ -30,9 +30,11 @@ def lowest(t: Any, q: Any, v: Any, x: Any) -> tuple[Any, Any]:
     a, b, c, d = q[3], q[4], q[5], q[6]
     row = 2.0 * (a * c - b * d), 2.0 * (b * c + a * d), 1.0 - 2.0 * (a * a + b * b)
     # a box reaches as far down as its half edges, each on the side that points down
-    reach = sum(0.5 * edge * sf.if_positive(r, r, -r) for edge, r in zip(SIZE, row, strict=True))
+    reach = sum(
+        0.5 * edge * sf.math.if_positive(r, r, -r) for edge, r in zip(SIZE, row, strict=True)
+    )
     low = q[2] - reach
-    return [0.0] * 6, [sf.if_positive(x[0] - low, low, x[0])]
+    return [0.0] * 6, [sf.math.if_positive(x[0] - low, low, x[0])]
 
 
 def run(boxes: int, duration: float, dt: float, fall: float, rigid: bool) -> bool:
@@ -40,7 +42,7 @@ def run(boxes: int, duration: float, dt: float, fall: float, rigid: bool) -> boo
     rng = np.random.default_rng(17)
     model = box(*SIZE)
     law = {"rigid": True} if rigid else {"solref": (2.0 * dt, 1.0)}
-    ground = sf.Ground(friction=0.6, points=corners(*SIZE), **law)
+    ground = sf.contact.Ground(friction=0.6, points=corners(*SIZE), **law)
     turns = rng.standard_normal((boxes, 4))
     q = np.zeros((boxes, 7))
     q[:, 3:] = turns / np.linalg.norm(turns, axis=1, keepdims=True)

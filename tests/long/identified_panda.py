@@ -46,17 +46,20 @@ def trials(count):
     """Return the shares of trials with each parameter inside, and the largest torque error."""
     model = panda()
     real = changed(model, seed=1, damping=0.5, friction=0.8)
-    run, other = (sf.excitation(model, 20.0, noise=TORQUE, seed=seed) for seed in (0, 5))
+    run, other = (
+        sf.identification.excitation(model, 20.0, noise=TORQUE, seed=seed) for seed in (0, 5)
+    )
     inside, worst, physical = [], 0.0, True
     for trial in range(count):
         q, tau = measured(real, run, np.random.default_rng(trial))
-        result = sf.identify(model, q, tau=tau, t=run.t)
+        result = sf.identification.identify(model, q, tau=tau, t=run.t)
         right = result.problem.base @ start_of(real, result.problem.choice, result.problem.unknowns)
         z = [(p.value - x) / p.error for p, x in zip(result.parameters, right, strict=True)]
         inside.append(np.abs(z) < 3)
         worst = max(worst, float(torque_error(result, real, other).max()))
         physical &= all(
-            sf.physical_consistency(b.inertia, tolerance=0.0).physical for b in result.model.bodies
+            sf.spatial.physical_consistency(b.inertia, tolerance=0.0).physical
+            for b in result.model.bodies
         )
     return model, real, run, result, np.mean(inside, axis=0), worst, physical
 
@@ -65,7 +68,7 @@ def payload(real, run, result):
     """Return the mass of a payload of 1 kg that the identified robot finds."""
     load = sf.add_payload(real, "panda_hand", mass=1.0, com=(0.01, 0.02, 0.1), inertia=(2e-3,) * 3)
     q, tau = measured(load, run, np.random.default_rng(10**6))
-    found = sf.identify(
+    found = sf.identification.identify(
         result.model, q, tau=tau, t=run.t, bodies="panda_hand", friction=False, offsets=False
     )
     return found.added("panda_hand")
@@ -84,7 +87,7 @@ def million(model, real, run):
     times = []
     for _ in range(5):
         start = time.process_time()
-        sf.identify(model, chunks())
+        sf.identification.identify(model, chunks())
         times.append(time.process_time() - start)
     return min(times), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

@@ -33,8 +33,11 @@ def torques(q, v):
 
 def run(rows: int, **options):
     """Return a sweep of panda."""
-    draw = {"q": sf.draws.configuration(PANDA), "v": sf.draws.normal(np.zeros(PANDA.nv), 0.5)}
-    return sf.sweep(torques, rows, seed=5, draw=draw, **options)
+    draw = {
+        "q": sf.sweeps.draws.configuration(PANDA),
+        "v": sf.sweeps.draws.normal(np.zeros(PANDA.nv), 0.5),
+    }
+    return sf.sweeps.sweep(torques, rows, seed=5, draw=draw, **options)
 
 
 def same(one, other) -> bool:

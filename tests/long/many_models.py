@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 import sixfold as sf
-from sixfold.runtime.kernels.kernel_cache import KERNELS
 from sixfold.compiler.llvm.runtime import jit
 from sixfold.compiler.llvm.runtime.limits import maps
+from sixfold.runtime.kernels.kernel_cache import KERNELS
 
 DISK_MB = 16
 KERNELS_KEPT = 100

@@ -25,7 +25,7 @@ def compared(name, functions, dtype="float64"):
     for function in functions:
         arrays = (q,) if function is sf.mass_matrix else (q, v, third)
         start = time.perf_counter()
-        found = sf.opencl_function(function, model)(*arrays)
+        found = sf.devices.opencl_function(function, model)(*arrays)
         expected = function(model, *arrays, backend="unrolled")
         found, expected = (x if isinstance(x, tuple) else (x,) for x in (found, expected))
         same = all(x.tobytes() == y.tobytes() for x, y in zip(found, expected, strict=True))
@@ -41,7 +41,7 @@ def rollout(name):
     model = sf.load(name)
     q, v = sf.random_state(model, STATES, seed=1)
     tau = np.random.default_rng(1).standard_normal((STATES, 200, model.nv))
-    found = sf.opencl_rollout(model, q, v, tau, dt=1e-3, steps=200, every=10)
+    found = sf.devices.opencl_rollout(model, q, v, tau, dt=1e-3, steps=200, every=10)
     expected = sf.rollout(model, q, v, tau, dt=1e-3, steps=200, every=10)
     same = all(x.tobytes() == y.tobytes() for x, y in zip(found, expected, strict=True))
     print(f"{name} rollout of 200 steps: {'equal bits' if same else 'DIFFERENT'}")
@@ -53,7 +53,10 @@ def main():
         print("pyopencl or example-robot-data is not installed: nothing compared")
         return
     dynamics = (sf.inverse_dynamics, sf.forward_dynamics, sf.mass_matrix)
-    derivatives = (sf.inverse_dynamics_derivatives, sf.forward_dynamics_derivatives)
+    derivatives = (
+        sf.derivatives.inverse_dynamics_derivatives,
+        sf.derivatives.forward_dynamics_derivatives,
+    )
     different = compared("panda", dynamics + derivatives) + compared("g1_29dof", dynamics)
     different += compared("panda", dynamics, "float32") + compared("g1_29dof", dynamics, "float32")
     different += rollout("panda")

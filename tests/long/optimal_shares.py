@@ -26,7 +26,7 @@ def cart_pole(count: int) -> float:
     """Return the share of guesses that end upright."""
     guess = np.zeros((count, 80, 2))
     guess[..., 0] = np.random.default_rng(0).normal(size=(count, 80)) * 3
-    plan = sf.optimal_control(
+    plan = sf.control.optimal_control(
         sf.load("cart_pendulum"),
         *(None, None, guess),
         dt=0.025,
@@ -46,7 +46,7 @@ def acrobot(count: int) -> float:
     def final(q: Any, v: Any) -> Any:
         return 100.0 * (2 + 2 * np.cos(q[0]) + 2 - 2 * np.cos(q[1]) + 0.1 * v @ v)
 
-    plan = sf.optimal_control(
+    plan = sf.control.optimal_control(
         sf.load("double_pendulum"),
         *(None, None, guess),
         dt=0.02,
@@ -75,7 +75,7 @@ def panda(count: int, method: Any) -> float:
         apart = sf.frame_pose(arm, q, tool)[:3, 3] - place
         return 1e3 * apart @ apart + 10 * v @ v
 
-    plan = sf.optimal_control(
+    plan = sf.control.optimal_control(
         *(arm, start, None, sf.gravity_force(arm, start)[:, None]),
         **{"dt": 0.01, "steps": 100, "cost": running, "final_cost": final},
         cost_parameters=place,

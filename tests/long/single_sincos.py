@@ -16,7 +16,7 @@ LARGEST = np.array([np.finfo(np.float32).max], np.float32).view(np.uint32)[0]
 
 def pair(x):
     """Return sine and cosine of one number."""
-    return np.array([sf.sin(x[0]), sf.cos(x[0])])
+    return np.array([sf.math.sin(x[0]), sf.math.cos(x[0])])
 
 
 def main() -> None:

@@ -44,14 +44,16 @@ def upright(model: sf.Model) -> Any:
     """Return the robot as it should stand, its feet at the ground."""
     q = sf.neutral(model)
     q[7:] = GOAL
-    q[2] = -sf.contact_forces(model, q, *np.zeros((2, model.nv)), contacts=feet()).gaps.min()
+    q[2] = -sf.contact.contact_forces(
+        model, q, *np.zeros((2, model.nv)), contacts=feet()
+    ).gaps.min()
     return q
 
 
 def carrying(model: sf.Model) -> Any:
     """Return the joint forces under which upright feet push down and nowhere else."""
     q, zero = upright(model), np.zeros(model.nv)
-    feet_at = sf.contact_forces(model, q, zero, zero, contacts=feet()).points
+    feet_at = sf.contact.contact_forces(model, q, zero, zero, contacts=feet()).points
     legs = [k for k, name in enumerate(model.body_names) if name.endswith("calf")]
     without = sf.inverse_dynamics(model, q, zero, zero)
     columns = []
@@ -66,7 +68,9 @@ def carrying(model: sf.Model) -> Any:
     return (without + change @ forces)[6:]
 
 
-def run(name: str, ground: sf.Ground, minutes: float, carry: Any, drop: float = 0.0) -> bool:
+def run(
+    name: str, ground: sf.contact.Ground, minutes: float, carry: Any, drop: float = 0.0
+) -> bool:
     """Stand for so long, print and judge."""
     model = quadruped()
     q, v = dropped(drop)
@@ -87,7 +91,7 @@ def run(name: str, ground: sf.Ground, minutes: float, carry: Any, drop: float = 
     q, v = (np.asarray(x)[first:] for x in found)
     tau = np.array([law(carry, 0.0, *state) for state in zip(q, v, strict=True)])
     step = {"dt": DT} if ground.rigid else {}
-    touching = sf.contact_forces(model, q, v, tau, contacts=ground, **step)
+    touching = sf.contact.contact_forces(model, q, v, tau, contacts=ground, **step)
     drift = np.linalg.norm(touching.points - touching.points[0], axis=-1).max()
     spring = (0.5 * STIFFNESS * (q[:, 7:] - GOAL) ** 2 - carry * q[:, 7:]).sum(axis=-1)
     energy = sf.kinetic_energy(model, q, v) + sf.potential_energy(model, q) + spring
@@ -137,7 +141,7 @@ def creeps_as_in_mujoco() -> bool:
     creep = []
     for at in (found[0], np.array(there)):
         at = at[round(SETTLED / DT / EVERY) - 1 :]
-        places = sf.contact_forces(model, at, none, none, contacts=feet()).points
+        places = sf.contact.contact_forces(model, at, none, none, contacts=feet()).points
         creep.append(1e3 * np.linalg.norm(places - places[0], axis=-1).max())
     print(
         f"standing quadruped, dropped onto soft ground, springs alone: from {SETTLED} s to"

@@ -2,8 +2,8 @@
 
     python -m tests.long.struck_boxes [--states 5000]
 
-A state is left open if the residual of `sf.impact` is above 1e-10 m/s.  The law is checked apart
-from it, on velocities and impulses as they come out.
+A state is left open if the residual of `sf.contact.impact` is above 1e-10 m/s.  The law is checked
+apart from it, on velocities and impulses as they come out.
 """
 
 from __future__ import annotations
@@ -71,8 +71,10 @@ def main() -> int:
         q, v = sf.random_state(model, states, seed=1)
         v[:, 5] -= 2.0
         for mu, bound in BOUNDS.items():
-            points = [sf.ImpactPoint("body", c, restitution=0.3, friction=mu) for c in corners]
-            after, impulses, residual = sf.impact(model, q, v, points, residual=True)
+            points = [
+                sf.contact.ImpactPoint("body", c, restitution=0.3, friction=mu) for c in corners
+            ]
+            after, impulses, residual = sf.contact.impact(model, q, v, points, residual=True)
             wrong = violation(model, q, v, points, after, impulses)
             left = residual > OPEN
             worst = wrong[~left].max()

@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
-from sixfold.model.builder import ModelBuilder
+from sixfold.model import ModelBuilder
 from sixfold.scalar import Zero
 from sixfold.spatial import ZERO3, Matrix3, Transform
 
@@ -229,7 +229,7 @@ def add(**changes):
 
 def transform(value):
     E = sf.Transform.identity().E
-    return sf.Transform(E, sf.Vector3(value, 0.0, 0.0))
+    return sf.Transform(E, sf.spatial.Vector3(value, 0.0, 0.0))
 
 
 MISTAKES = {
@@ -281,53 +281,61 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("changes", "what"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_names_the_body_and_the_way_out(changes, what):
-    with pytest.raises(sf.ModelError, match=f"^body 'link': {what}") as caught:
+    with pytest.raises(sf.errors.ModelError, match=f"^body 'link': {what}") as caught:
         add(**changes)
     assert "\n  fix: " in str(caught.value)
 
 
 @pytest.mark.parametrize("name", [None, 3, "", b"arm", ["arm"]])
 def test_names_are_texts(name):
-    with pytest.raises(sf.ModelError, match=r"^body .* the name is .*\n  fix: give a text"):
+    with pytest.raises(sf.errors.ModelError, match=r"^body .* the name is .*\n  fix: give a text"):
         sf.ModelBuilder().add_body(name, joint=sf.Revolute("z"))
-    with pytest.raises(sf.ModelError, match=r"^frame .* the name is .*\n  fix: give a text"):
+    with pytest.raises(sf.errors.ModelError, match=r"^frame .* the name is .*\n  fix: give a text"):
         sf.ModelBuilder().add_frame(name, "world")
 
 
 @pytest.mark.parametrize("name", ["link", "world"])
 def test_a_body_name_is_given_once(name):
-    with pytest.raises(sf.ModelError, match=f"body '{name}': the name is already taken\n  fix"):
+    with pytest.raises(
+        sf.errors.ModelError, match=f"body '{name}': the name is already taken\n  fix"
+    ):
         add().add_body(name, joint=sf.Revolute("z"))
 
 
 @pytest.mark.parametrize("name", ["link", "world", "tip"])
 def test_a_frame_name_is_given_once(name):
     builder = add().add_frame("tip", "link").add_frame(name, "link")
-    with pytest.raises(sf.ModelError, match=f"frame '{name}': the name is already taken\n  fix"):
+    with pytest.raises(
+        sf.errors.ModelError, match=f"frame '{name}': the name is already taken\n  fix"
+    ):
         builder.build()
 
 
 def test_a_joint_name_is_given_once():
     builder = add(joint_name="pin").add_body("b", joint=sf.Revolute("z"), joint_name="pin")
-    with pytest.raises(sf.ModelError, match="joint 'pin': the name is already taken\n  fix"):
+    with pytest.raises(sf.errors.ModelError, match="joint 'pin': the name is already taken\n  fix"):
         builder.build()
 
 
 def test_an_unknown_parent_is_named_with_near_ones():
     builder = add().add_body("hand", parent="lnk", joint=sf.Revolute("z"))
-    with pytest.raises(sf.UnknownNameError, match="body 'hand': no parent body named 'lnk'") as e:
+    with pytest.raises(
+        sf.errors.UnknownNameError, match="body 'hand': no parent body named 'lnk'"
+    ) as e:
         builder.build()
     assert "did you mean 'link'" in str(e.value)
 
 
 def test_an_unknown_parent_of_a_frame_is_named():
-    with pytest.raises(sf.UnknownNameError, match="frame 'tip': no parent body named 'lnk'"):
+    with pytest.raises(sf.errors.UnknownNameError, match="frame 'tip': no parent body named 'lnk'"):
         add().add_frame("tip", "lnk").build()
 
 
 def test_bodies_in_a_loop_are_named():
     builder = add(parent="hand").add_body("hand", parent="link", joint=sf.Revolute("z"))
-    with pytest.raises(sf.ModelError, match=r"bodies \['link', 'hand'\] are not connected") as e:
+    with pytest.raises(
+        sf.errors.ModelError, match=r"bodies \['link', 'hand'\] are not connected"
+    ) as e:
         builder.build()
     assert str(e.value).startswith("model 'arm'") and "fix: " in str(e.value)
 
@@ -337,7 +345,7 @@ def test_frames_in_a_loop_are_named(parent):
     builder = add().add_frame("one", "two").add_frame("two", "one")
     builder.add_body("hand", parent=parent, joint=sf.Revolute("z"))
     with pytest.raises(
-        sf.ModelError, match=r"frame '(one|two)': frames carry each other in a loop"
+        sf.errors.ModelError, match=r"frame '(one|two)': frames carry each other in a loop"
     ):
         builder.build()
 
@@ -355,7 +363,7 @@ def test_frames_in_a_loop_are_named(parent):
 )
 def test_the_whole_model_has_checked_numbers_too(options):
     (name,) = options
-    with pytest.raises(sf.ModelError, match=f"ModelBuilder: {name} .*\n  fix: "):
+    with pytest.raises(sf.errors.ModelError, match=f"ModelBuilder: {name} .*\n  fix: "):
         ModelBuilder("arm", **options)
 
 
@@ -391,12 +399,12 @@ def test_a_placement_that_is_no_rotation_is_refused():
     stretched = sf.Transform.from_pose([[2, 0, 0], [0, 1, 0], [0, 0, 1]], (0, 0, 0))
     mirrored = sf.Transform.from_pose([[-1, 0, 0], [0, 1, 0], [0, 0, 1]], (0, 0, 0))
     for placement in (stretched, mirrored):
-        with pytest.raises(sf.ModelError, match=r"body 'arm'.*rigidly"):
+        with pytest.raises(sf.errors.ModelError, match=r"body 'arm'.*rigidly"):
             builder.add_body("arm", joint=sf.Revolute("z"), placement=placement)
 
 
 def test_a_spring_at_rest_at_no_rotation_is_refused():
-    with pytest.raises(sf.ModelError, match=r"body 'ball'.*length zero"):
+    with pytest.raises(sf.errors.ModelError, match=r"body 'ball'.*length zero"):
         sf.ModelBuilder().add_body("ball", joint=sf.Spherical(), rest=(0, 0, 0, 0))
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.display.report.html import names
+from sixfold.display.viewer.panel import controls, velocity_names
 from sixfold.formats.bundled import SAMPLES
 from sixfold.model import Coordinates, Coupling
-from sixfold.display.report.html import names
 from sixfold.simulation.trajectory_files import labels
-from sixfold.display.viewer.panel import controls, velocity_names
 
 
 def coupled_tree(seed):
@@ -177,8 +177,8 @@ def test_coordinates_are_frozen_cached_and_travel_with_the_model(model):
 def test_names_that_are_no_joints_are_refused():
     found = coupled_tree(0)
     follower = found.joint_names[found.couplings[0].follower]
-    with pytest.raises(sf.ModelError, match="follows other joints"):
+    with pytest.raises(sf.errors.ModelError, match="follows other joints"):
         found.coordinates.v_slice(follower)
     for wrong in ("elbo", 3, None, ["hinge"]):
-        with pytest.raises(sf.UnknownNameError):
+        with pytest.raises(sf.errors.UnknownNameError):
             found.coordinates.q_slice(wrong)

@@ -17,21 +17,23 @@ CENTER = Vector3(0.0, 0.0, 0.1)
 
 
 def revolute(q):
-    return Transform(rotation(EY, sf.cos(q[0]), sf.sin(q[0])), NOWHERE)
+    return Transform(rotation(EY, sf.math.cos(q[0]), sf.math.sin(q[0])), NOWHERE)
 
 
 def planar(q):
-    E = rotation(EZ, sf.cos(q[2]), sf.sin(q[2]))
+    E = rotation(EZ, sf.math.cos(q[2]), sf.math.sin(q[2]))
     return Transform(E, Vector3(q[0], q[1], 0.0))
 
 
 def universal(q):
-    E = rotation(EY, sf.cos(q[1]), sf.sin(q[1])) @ rotation(EX, sf.cos(q[0]), sf.sin(q[0]))
+    E = rotation(EY, sf.math.cos(q[1]), sf.math.sin(q[1])) @ rotation(
+        EX, sf.math.cos(q[0]), sf.math.sin(q[0])
+    )
     return Transform(E, NOWHERE)
 
 
 def planar_subspace(q):
-    E = rotation(EZ, sf.cos(q[2]), sf.sin(q[2]))
+    E = rotation(EZ, sf.math.cos(q[2]), sf.math.sin(q[2]))
     return Subspace(Motion(NOWHERE, E @ EX), Motion(NOWHERE, E @ EY), Motion(EZ, NOWHERE))
 
 
@@ -150,7 +152,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("given", "what"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_shows_when_the_joint_is_made(given, what):
-    with pytest.raises(sf.ModelError, match=f"CustomJoint: {what}"):
+    with pytest.raises(sf.errors.ModelError, match=f"CustomJoint: {what}"):
         sf.CustomJoint(**given)
 
 
@@ -177,7 +179,7 @@ def reads_global_inside(q):
 
 
 def reads_vector(q):
-    return Transform(rotation(EY, sf.cos(q[0]), sf.sin(q[0])), CENTER)
+    return Transform(rotation(EY, sf.math.cos(q[0]), sf.math.sin(q[0])), CENTER)
 
 
 def with_default(q, radius=0.1, *, offset=0.0):
@@ -271,8 +273,8 @@ def test_the_identity_depends_on_the_code_and_its_constants():
         "Transform.translation((q[0], 1.0, 0.0))",
         "Transform.translation((q[0] * 2, 0.0, 0.0))",
         "Transform.translation((q[0] + 2, 0.0, 0.0))",
-        "Transform.translation((sf.sin(q[0]), 0.0, 0.0))",
-        "Transform.translation((sf.cos(q[0]), 0.0, 0.0))",
+        "Transform.translation((sf.math.sin(q[0]), 0.0, 0.0))",
+        "Transform.translation((sf.math.cos(q[0]), 0.0, 0.0))",
     ]
     prints = [identity(compiled(text)) for text in texts]
     assert len(set(prints)) == len(texts)
@@ -365,5 +367,5 @@ def test_edited_code_of_a_joint_never_meets_an_old_kernel():
 
 
 def test_a_class_that_is_no_dataclass_is_refused():
-    with pytest.raises(sf.ModelError, match="no dataclass"):
+    with pytest.raises(sf.errors.ModelError, match="no dataclass"):
         _slide(0.3, decorate=False).constants()

@@ -123,7 +123,7 @@ def test_properties_go_to_the_body():
 
 @pytest.mark.parametrize("convention", ["Standard", "", "craig", None, 1])
 def test_an_unknown_convention_lists_the_two(convention):
-    with pytest.raises(sf.OptionError, match="from_dh: option 'convention'") as caught:
+    with pytest.raises(sf.errors.OptionError, match="from_dh: option 'convention'") as caught:
         sf.from_dh(TABLE, convention=convention)
     assert "'standard', 'modified'" in str(caught.value)
 
@@ -147,13 +147,15 @@ def test_an_unknown_convention_lists_the_two(convention):
     ],
 )
 def test_a_row_that_is_not_one_is_named(row):
-    with pytest.raises(sf.ModelError, match=r"DH row 2: .* is not a row\n  fix: give \(a, alpha"):
+    with pytest.raises(
+        sf.errors.ModelError, match=r"DH row 2: .* is not a row\n  fix: give \(a, alpha"
+    ):
         sf.from_dh([TABLE[0], row])
 
 
 @pytest.mark.parametrize("row", [(1, 2, 3, 4, 2), (1, 2, 3, 4, 0.5), sf.DHRow(sigma=-1)])
 def test_sigma_is_zero_or_one(row):
-    with pytest.raises(sf.ModelError, match=r"DH row 1: sigma = .*\n  fix: 0 for revolute"):
+    with pytest.raises(sf.errors.ModelError, match=r"DH row 1: sigma = .*\n  fix: 0 for revolute"):
         sf.from_dh([row])
 
 

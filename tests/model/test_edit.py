@@ -193,7 +193,7 @@ def test_followers_of_a_locked_joint_are_locked_where_it_puts_them():
 @pytest.mark.parametrize("joints", [["jb"], {"jb": 0.3}, {"ja": 0.0, "jb": 0.3}])
 def test_locking_a_follower_says_which_joint_to_lock(joints):
     full = arm().couple("jb", ("ja", 2.0)).build()
-    with pytest.raises(sf.ModelError, match="joint 'jb': follows 'ja'") as caught:
+    with pytest.raises(sf.errors.ModelError, match="joint 'jb': follows 'ja'") as caught:
         sf.lock_joints(full, joints)
     assert "fix: lock 'ja' instead" in str(caught.value)
 
@@ -231,16 +231,16 @@ def test_shapes_and_links_of_the_file_move_with_their_bodies():
     ],
 )
 def test_a_position_or_name_that_does_not_fit_is_refused(joints, words):
-    with pytest.raises(sf.SixfoldError, match=words):
+    with pytest.raises(sf.errors.SixfoldError, match=words):
         sf.lock_joints(arm().build(), joints)
 
 
 def test_a_single_number_is_no_position_of_a_joint_with_several():
     model = sf.load("floating_link")
-    with pytest.raises(sf.ModelError, match=r"joint 'free': position = 1.0") as caught:
+    with pytest.raises(sf.errors.ModelError, match=r"joint 'free': position = 1.0") as caught:
         sf.lock_joints(model, {"free": 1.0})
     assert "fix: give 7 numbers" in str(caught.value)
-    with pytest.raises(sf.ModelError, match="quaternion of length zero"):
+    with pytest.raises(sf.errors.ModelError, match="quaternion of length zero"):
         sf.lock_joints(model, {"free": [0.0] * 7})
 
 
@@ -294,7 +294,7 @@ def test_a_prefix_keeps_two_of_the_same_apart():
     ],
 )
 def test_names_in_both_are_refused_with_the_way_out(other, words):
-    with pytest.raises(sf.ModelError, match=words) as caught:
+    with pytest.raises(sf.errors.ModelError, match=words) as caught:
         sf.attach(arm("ab").build(), other.build(), to="b")
     assert "fix: pass prefix=..., or rename first" in str(caught.value)
 
@@ -360,7 +360,7 @@ def test_each_joint_of_an_attached_robot_keeps_its_friction_speed():
 )
 def test_what_cannot_be_attached_is_refused(changes, words):
     arguments = {"other": arm("x", base="palm").build(), "to": "b", **changes}
-    with pytest.raises(sf.SixfoldError, match=words) as caught:
+    with pytest.raises(sf.errors.SixfoldError, match=words) as caught:
         sf.attach(arm("ab").build(), **arguments)
     assert "fix: " in str(caught.value)
 
@@ -388,7 +388,7 @@ def test_replaced_inertias_are_the_builders():
 )
 def test_inertias_that_do_not_fit_are_refused(inertias, words):
     model = arm("ab").add_frame("tip", "b").build()
-    with pytest.raises(sf.SixfoldError, match=words) as caught:
+    with pytest.raises(sf.errors.SixfoldError, match=words) as caught:
         sf.replace_inertias(model, inertias)
     assert "fix: " in str(caught.value)
 
@@ -440,7 +440,7 @@ def test_a_point_mass_at_a_body_adds_its_moment():
     ],
 )
 def test_a_payload_that_cannot_be_carried_is_refused(frame, arguments, words):
-    with pytest.raises(sf.SixfoldError, match=words) as caught:
+    with pytest.raises(sf.errors.SixfoldError, match=words) as caught:
         sf.add_payload(arm("ab").build(), frame, **arguments)
     assert "fix: " in str(caught.value)
 
@@ -473,7 +473,7 @@ def test_two_names_may_be_swapped_and_frames_renamed():
 def test_a_name_of_a_joint_and_a_body_needs_to_be_said_which():
     builder = sf.ModelBuilder()
     model = builder.add_body("hip", joint=sf.Revolute("x"), joint_name="hip").build()
-    with pytest.raises(sf.ModelError, match="'hip' is a joint and also a body") as caught:
+    with pytest.raises(sf.errors.ModelError, match="'hip' is a joint and also a body") as caught:
         sf.rename(model, {"hip": "knee"})
     assert "joints=...) or bodies=..." in str(caught.value)
     assert sf.rename(model, joints={"hip": "knee"}).joint_names == ("knee",)
@@ -503,7 +503,7 @@ def test_the_places_in_the_file_are_found_under_the_new_names():
 )
 def test_names_that_do_not_fit_are_refused(names, words):
     model = arm("ab").add_frame("tip", "b").build()
-    with pytest.raises(sf.SixfoldError, match=words) as caught:
+    with pytest.raises(sf.errors.SixfoldError, match=words) as caught:
         sf.rename(model, names)
     assert "fix: " in str(caught.value)
 
@@ -526,14 +526,14 @@ def test_edited_models_are_models_like_others(edit):
     again = pickle.loads(pickle.dumps(edited))
     assert again == edited == edit(model)
     assert again.origin == edited.origin
-    with pytest.raises(sf.ArgumentError, match="a model is expected"):
+    with pytest.raises(sf.errors.ArgumentError, match="a model is expected"):
         edit("model")
 
 
 def test_a_custom_joint_locks_where_its_transform_puts_it():
     def turning(q):
-        E = rotation(sf.Vector3.of((0.0, 0.0, 1.0)), sf.cos(q[0]), sf.sin(q[0]))
-        return sf.Transform(E, sf.Vector3(q[0] * q[0], q[0], 0.0))
+        E = rotation(sf.spatial.Vector3.of((0.0, 0.0, 1.0)), sf.math.cos(q[0]), sf.math.sin(q[0]))
+        return sf.Transform(E, sf.spatial.Vector3(q[0] * q[0], q[0], 0.0))
 
     model = arm("ab", b=sf.CustomJoint(turning)).build()
     locked = sf.lock_joints(model, {"jb": 0.5})

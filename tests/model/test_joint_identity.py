@@ -185,5 +185,5 @@ def test_a_joint_that_chooses_by_value_is_known_by_its_values():
 @pytest.mark.parametrize("noise", ["np.random.random()", "next(COUNT)", "time.perf_counter()"])
 def test_a_joint_that_does_something_else_at_each_call_is_refused(noise):
     head = "import itertools, time\nCOUNT = itertools.count()"
-    with pytest.raises(sf.ModelError, match="a second call with the same arguments"):
+    with pytest.raises(sf.errors.ModelError, match="a second call with the same arguments"):
         slide(head, "    pass", noise, 0.0).constants()

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import STANDARD_JOINTS
-from sixfold.model.samples import Rolling
+from sixfold.model import STANDARD_JOINTS, Rolling
 from sixfold.scalar import Zero, differentiate
 from sixfold.spatial import Motion, Subspace, Transform, Vector3, rotation
 
 
 def screw(q):
     """A joint of three coordinates whose subspace turns and stretches."""
-    E = rotation(Vector3(0.0, 0.6, 0.8), sf.cos(q[0]), sf.sin(q[0]))
-    return Transform(E, Vector3(q[1] * q[2], sf.sin(q[1]), q[2] + 0.3 * q[0]))
+    E = rotation(Vector3(0.0, 0.6, 0.8), sf.math.cos(q[0]), sf.math.sin(q[0]))
+    return Transform(E, Vector3(q[1] * q[2], sf.math.sin(q[1]), q[2] + 0.3 * q[0]))
 
 
 JOINTS = {
@@ -265,13 +264,13 @@ def test_the_free_joint_has_position_then_quaternion_and_body_velocity():
     "axis", ["w", "", "xy", "--z", (0, 0, 0), (1, 2), (1, 2, 3, 4), None, 3, ("a", "b", "c")]
 )
 def test_an_axis_without_a_direction_is_refused(kind, axis):
-    with pytest.raises(sf.ModelError, match=f"{kind.__name__}: axis .*\n  fix: "):
+    with pytest.raises(sf.errors.ModelError, match=f"{kind.__name__}: axis .*\n  fix: "):
         kind(axis)
 
 
 @pytest.mark.parametrize("axis", [(math.nan, 0, 1), (math.inf, 0, 0), Vector3(0.0, 0.0, 0.0)])
 def test_an_axis_that_is_not_finite_is_refused(axis):
-    with pytest.raises(sf.ModelError, match=r"Revolute: axis .* has no direction"):
+    with pytest.raises(sf.errors.ModelError, match=r"Revolute: axis .* has no direction"):
         sf.Revolute(axis)
 
 
@@ -290,7 +289,9 @@ def test_a_unit_axis_keeps_its_bits_when_joints_are_copied():
 
 @pytest.mark.parametrize("pitch", [math.nan, math.inf, None, "0.1"])
 def test_a_pitch_is_a_finite_number(pitch):
-    with pytest.raises(sf.ModelError, match=r"Helical: pitch = .*\n  fix: give a finite number"):
+    with pytest.raises(
+        sf.errors.ModelError, match=r"Helical: pitch = .*\n  fix: give a finite number"
+    ):
         sf.Helical("z", pitch)
 
 

@@ -191,7 +191,9 @@ def test_slices_say_where_a_joint_lies():
     assert q == [slice(0, 1), slice(1, 8), slice(8, 12)]
     assert v == [slice(0, 1), slice(1, 7), slice(7, 10)]
     np.testing.assert_array_equal(sf.neutral(model)[q[2]], [0, 0, 0, 1])
-    with pytest.raises(sf.UnknownNameError, match="model 'robot': no joint named 'a'") as caught:
+    with pytest.raises(
+        sf.errors.UnknownNameError, match="model 'robot': no joint named 'a'"
+    ) as caught:
         model.q_slice("a")
     assert "a_joint" in str(caught.value)
 
@@ -232,7 +234,9 @@ def test_support_and_subtree_are_two_views_of_one_relation(name):
 
 @pytest.mark.parametrize("question", ["support", "subtree", "children", "ancestors", "body_index"])
 def test_questions_about_unknown_bodies_name_near_ones(question):
-    with pytest.raises(sf.UnknownNameError, match="model 'tree6': no body named 'bodi1'") as caught:
+    with pytest.raises(
+        sf.errors.UnknownNameError, match="model 'tree6': no body named 'bodi1'"
+    ) as caught:
         getattr(sf.load("tree6"), question)("bodi1")
     assert "did you mean 'body1'" in str(caught.value)
 
@@ -242,7 +246,9 @@ def test_locate_finds_bodies_frames_and_the_base():
     assert RICH.locate("floor") == (-1, Transform.identity())
     assert RICH.locate("tip") == (2, RICH.frames[1].placement)
     assert RICH.locate("e")[0] == 3
-    with pytest.raises(sf.UnknownNameError, match="model 'rich': no body or frame named 'tap'"):
+    with pytest.raises(
+        sf.errors.UnknownNameError, match="model 'rich': no body or frame named 'tap'"
+    ):
         RICH.locate("tap")
 
 
@@ -291,7 +297,7 @@ def test_with_gravity_changes_gravity_alone():
     [(0, 0), (0, 0, 0, 0), "123", None, 9.81, (0, 0, np.nan), (0, 0, "x"), (0, np.inf, 0)],
 )
 def test_gravity_is_three_finite_numbers(gravity):
-    with pytest.raises(sf.ModelError, match=r"model 'rich': gravity .*\n  fix: "):
+    with pytest.raises(sf.errors.ModelError, match=r"model 'rich': gravity .*\n  fix: "):
         RICH.with_gravity(gravity)
 
 

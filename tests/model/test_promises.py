@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model.joint import Joint, JointState, check_promises
+from sixfold.model import Joint, JointState
+from sixfold.model.joint import check_promises
 from sixfold.scalar import ZERO, cos, sin
 from sixfold.spatial import Motion, Subspace, Transform, Vector3, rotation
 
@@ -83,7 +84,7 @@ def test_promises_that_hold_are_taken(joint):
     ],
 )
 def test_a_broken_promise_is_named(joint, promise):
-    with pytest.raises(sf.ModelError, match=rf"box_joint.*Own\.{promise} is True") as caught:
+    with pytest.raises(sf.errors.ModelError, match=rf"box_joint.*Own\.{promise} is True") as caught:
         build(joint)
     assert f"set {promise} = False" in str(caught.value)
 
@@ -91,9 +92,9 @@ def test_a_broken_promise_is_named(joint, promise):
 def test_a_subspace_of_another_size_is_refused():
     motion = Motion(O, EX)
     state = JointState(Transform.identity(), Subspace(motion, motion), motion, Motion.zero())
-    with pytest.raises(sf.ModelError, match="nv = 1 columns"):
+    with pytest.raises(sf.errors.ModelError, match="nv = 1 columns"):
         build(slide(1.0, result=state))
-    with pytest.raises(sf.ModelError, match="calc returned"):
+    with pytest.raises(sf.errors.ModelError, match="calc returned"):
         build(slide(1.0, result=(1, 2)))
 
 
@@ -139,13 +140,13 @@ def _wide(self, q, qd):
 
 def test_a_fixed_axis_has_to_be_the_axis_of_the_motion():
     assert build(screw(EX)).nv == 1
-    with pytest.raises(sf.ModelError, match=r"Own\.fixed_axis is True"):
+    with pytest.raises(sf.errors.ModelError, match=r"Own\.fixed_axis is True"):
         build(screw(EY))
 
 
 def test_a_velocity_that_is_no_rate_is_named():
     assert build(screw(EX, rate=_wide, velocity_is_rate=False)).nv == 1
-    with pytest.raises(sf.ModelError, match=r"Own\.velocity_is_rate is True"):
+    with pytest.raises(sf.errors.ModelError, match=r"Own\.velocity_is_rate is True"):
         build(screw(EX, rate=_wide))
 
 
@@ -163,5 +164,5 @@ def test_what_the_library_does_not_promise_is_not_so(kind, promise, monkeypatch)
     if getattr(joint, promise) or not joint.nv:
         return
     monkeypatch.setattr(kind, promise, True)
-    with pytest.raises(sf.ModelError, match=promise):
+    with pytest.raises(sf.errors.ModelError, match=promise):
         check_promises("here", joint)

@@ -9,11 +9,11 @@ import pytest
 import sympy as sp
 
 import sixfold as sf
+from sixfold.compiler.graph import optimise, trace
+from sixfold.model.grouping import reduce_inertias
 from sixfold.quantities import readings
 from sixfold.runtime.kernels.kernels import kernel_tree
 from sixfold.runtime.kernels.reduce_frames import reduce_frames
-from sixfold.compiler.graph import optimise, trace
-from sixfold.model.grouping import reduce_inertias
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
 from tests.surveys.random_trees import aligned
 
@@ -58,9 +58,7 @@ def test_the_joint_space_dynamics_is_the_same(model, change):
     ]
     for expected, found in pairs:
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-15 * borne)
-    M, found = (
-        np.array(readings.mass_matrix(model, t, q), float) for t in (model.tree, other)
-    )
+    M, found = (np.array(readings.mass_matrix(model, t, q), float) for t in (model.tree, other))
     np.testing.assert_allclose(found, M, rtol=0, atol=4e-15 * np.abs(M).max())
 
 

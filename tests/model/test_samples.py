@@ -243,7 +243,7 @@ def test_random_trees_have_every_joint_type_and_masses_in_range(seed):
     assert kinds == {*STANDARD_JOINTS, sf.CustomJoint}
     masses = [float(body.inertia.m) for body in model.bodies]
     assert 0.1 <= min(masses) < 0.2 and 5 < max(masses) <= 10
-    assert all(sf.physical_consistency(body.inertia).physical for body in model.bodies)
+    assert all(sf.spatial.physical_consistency(body.inertia).physical for body in model.bodies)
     assert model == sf.random_tree(150, seed) != sf.random_tree(150, seed + 1)
 
 
@@ -262,8 +262,8 @@ def test_random_trees_take_joints_branching_and_properties():
 def test_samples_with_loops_are_closed_at_the_neutral_configuration(name, mobility):
     model = sf.load(name)
     q = sf.neutral(model)
-    np.testing.assert_allclose(sf.constraint_gaps(model, q), 0.0, atol=1e-15)
-    rank = np.linalg.matrix_rank(sf.constraint_jacobian(model, q), tol=1e-6)
+    np.testing.assert_allclose(sf.loops.constraint_gaps(model, q), 0.0, atol=1e-15)
+    rank = np.linalg.matrix_rank(sf.loops.constraint_jacobian(model, q), tol=1e-6)
     assert model.nv - rank == mobility
 
 

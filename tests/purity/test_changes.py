@@ -36,7 +36,7 @@ class Spring:
 
 
 @dataclass(frozen=True)
-class Loud(sf.controllers.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0).__class__):
+class Loud(sf.control.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0).__class__):
     def __call__(self, t, q, v):
         return -TABLE["k"] * q
 
@@ -153,12 +153,12 @@ def subclass_of_a_library_law(monkeypatch, package):
 
 
 def library_law(monkeypatch, package):
-    law = sf.controllers.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0)
+    law = sf.control.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0)
     return law, lambda: object.__setattr__(law, "kp", (30.0, 30.0))
 
 
 def patched_library_law(monkeypatch, package):
-    law = sf.controllers.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0)
+    law = sf.control.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0)
     new = lambda self, t, q, v: -30.0 * q  # noqa: E731
     return law, lambda: monkeypatch.setattr(type(law), "__call__", new)
 
@@ -166,7 +166,7 @@ def patched_library_law(monkeypatch, package):
 def law_inside_a_library_law(monkeypatch, package):
     k = [1.0]
     inner = lambda t, q, v: -k[0] * q  # noqa: E731
-    return sf.controllers.saturated(PENDULUM, inner), lambda: k.__setitem__(0, 30.0)
+    return sf.control.saturated(PENDULUM, inner), lambda: k.__setitem__(0, 30.0)
 
 
 def by_computed_name(monkeypatch, package):
@@ -182,7 +182,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::sixfold.PythonCallbackWarning")
+@pytest.mark.filterwarnings("ignore::sixfold.errors.PythonCallbackWarning")
 @pytest.mark.parametrize("make", CHANGES, ids=lambda make: make.__name__)
 def test_a_change_between_two_calls_is_seen(make, monkeypatch, package):
     law, change = make(monkeypatch, package)
@@ -212,8 +212,8 @@ def test_the_height_of_the_ground_is_read_at_the_start_of_each_call():
     box = sf.ModelBuilder("box")
     box.add_body("box", joint=sf.Free(), inertia=sf.Inertia.from_mass(1.0, (0, 0, 0), (1, 1, 1)))
     level, robot = [-5.0], box.build()
-    points = [sf.ContactPoint("box", radius=0.1)]
-    ground = sf.Ground(height=lambda x, y: level[0] + 0.0 * x, points=points)
+    points = [sf.contact.ContactPoint("box", radius=0.1)]
+    ground = sf.contact.Ground(height=lambda x, y: level[0] + 0.0 * x, points=points)
     start = sf.neutral(robot)
     options = {"dt": 1e-3, "steps": 30, "contacts": ground}
     falls, _ = sf.rollout(robot, start, np.zeros(robot.nv), **options)
@@ -224,6 +224,6 @@ def test_the_height_of_the_ground_is_read_at_the_start_of_each_call():
 
 def test_a_height_with_random_numbers_is_refused():
     quadruped = sf.load("a1")
-    ground = sf.Ground(height=lambda x, y: 0.01 * np.random.random() + 0.0 * x)
-    with pytest.raises(sf.CallbackError, match="something else at the second call"):
+    ground = sf.contact.Ground(height=lambda x, y: 0.01 * np.random.random() + 0.0 * x)
+    with pytest.raises(sf.errors.CallbackError, match="something else at the second call"):
         sf.rollout(quadruped, None, None, dt=1e-3, steps=1, contacts=ground)

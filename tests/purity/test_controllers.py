@@ -386,7 +386,7 @@ def test_a_law_with_a_memory_moves_as_its_python(make):
 @pytest.mark.parametrize("make", MEMORIES, ids=lambda make: make.__name__)
 def test_a_law_with_a_memory_rolls_out_as_its_python(make):
     expected = rollout(make(), backend="numpy")
-    with pytest.warns(sf.PythonCallbackWarning):
+    with pytest.warns(sf.errors.PythonCallbackWarning):
         found = rollout(make())
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
@@ -423,7 +423,7 @@ CHANGING = {
 @pytest.mark.parametrize("name", CHANGING)
 def test_clocks_and_dice_are_not_frozen(name):
     assert "control runs as Python" in simulate(CHANGING[name], 0.003).notes[0]
-    with pytest.warns(sf.PythonCallbackWarning):
+    with pytest.warns(sf.errors.PythonCallbackWarning):
         rollout(CHANGING[name], steps=2)
 
 
@@ -461,9 +461,9 @@ def counting():
 
 
 WRAPPED = {
-    "saturated": lambda: sf.controllers.saturated(PENDULUM, counting()),
-    "filtered": lambda: sf.controllers.filtered_velocity(PENDULUM, counting(), 50.0, START),
-    "observer": lambda: sf.controllers.disturbance_observer(PENDULUM, counting(), 10.0),
+    "saturated": lambda: sf.control.saturated(PENDULUM, counting()),
+    "filtered": lambda: sf.control.filtered_velocity(PENDULUM, counting(), 50.0, START),
+    "observer": lambda: sf.control.disturbance_observer(PENDULUM, counting(), 10.0),
     "partial": lambda: functools.partial(lambda law, t, q, v: law(t, q, v), counting()),
 }
 
@@ -483,7 +483,7 @@ def test_a_reference_with_a_memory_inside_computed_torque_moves_as_its_python():
             seen.append(1)
             return np.array([0.001 * len(seen), 0.0]), np.zeros(2), np.zeros(2)
 
-        return sf.controllers.computed_torque(PENDULUM, reference, 100.0, 20.0)
+        return sf.control.computed_torque(PENDULUM, reference, 100.0, 20.0)
 
     found = simulate(make())
     agree(found, as_python(make()))
@@ -607,7 +607,7 @@ def test_a_law_that_hides_what_it_does_moves_as_its_python(make):
     found = simulate(make())
     agree(found, expected)
     assert found.notes[0].startswith("control runs as Python")
-    with pytest.warns(sf.PythonCallbackWarning):
+    with pytest.warns(sf.errors.PythonCallbackWarning):
         rolled = rollout(make())
     np.testing.assert_allclose(rolled, rollout(make(), backend="numpy"), rtol=0, atol=1e-12)
     vars(types).pop("sixfold_calls", None)

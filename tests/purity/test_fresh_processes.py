@@ -59,7 +59,7 @@ try:
     sf.rollout_gradient(
         model, *start, dt=1e-3, steps=2, cost=lambda t, q, v, tau: law(t, q, v) @ q
     )
-except sf.CallbackError as error:
+except sf.errors.CallbackError as error:
     print("refused:", error)
 """
     )
@@ -72,7 +72,7 @@ def test_random_numbers_in_a_compiled_function_are_refused():
         + """
 try:
     sf.compile(lambda q: np.random.random() * q, model)
-except sf.CallbackError as error:
+except sf.errors.CallbackError as error:
     print("refused:", error)
 """
     )

@@ -42,12 +42,12 @@ IMPURE = {
 @pytest.mark.parametrize("name", IMPURE)
 def test_costs_and_rewards_that_are_not_pure_are_refused(name):
     noise = IMPURE[name]()
-    with pytest.raises(sf.CallbackError, match=r"cost.* cannot be compiled"):
+    with pytest.raises(sf.errors.CallbackError, match=r"cost.* cannot be compiled"):
         gradient(cost=lambda t, q, v, tau: noise() * (q @ q))
-    with pytest.raises(sf.CallbackError, match=r"final_cost.* cannot be compiled"):
+    with pytest.raises(sf.errors.CallbackError, match=r"final_cost.* cannot be compiled"):
         gradient(final_cost=lambda q, v: noise() * (q @ q))
-    with pytest.raises(sf.CallbackError, match="cannot be compiled"):
-        sf.optimal_control(
+    with pytest.raises(sf.errors.CallbackError, match="cannot be compiled"):
+        sf.control.optimal_control(
             PENDULUM, *START, dt=1e-2, steps=3, cost=lambda t, q, v, tau: noise() + tau @ tau
         )
     functions = {
@@ -56,9 +56,9 @@ def test_costs_and_rewards_that_are_not_pure_are_refused(name):
         "terminate": lambda t, q, v: noise() - q[0],
     }
     for key, function in functions.items():
-        with pytest.raises(sf.CallbackError, match=f"{key}.* cannot be compiled"):
+        with pytest.raises(sf.errors.CallbackError, match=f"{key}.* cannot be compiled"):
             sf.Stepper(PENDULUM, dt=1e-3, **{key: function})
-    with pytest.raises(sf.CallbackError, match=r"control.* cannot be compiled"):
+    with pytest.raises(sf.errors.CallbackError, match=r"control.* cannot be compiled"):
         sf.Stepper(PENDULUM, dt=1e-3, actions=1, control=lambda t, q, v, a: noise() * q)
 
 
@@ -76,9 +76,9 @@ def test_an_optimal_control_problem_with_a_changed_target_is_another_problem():
     target = np.array([0.5, 0.0])
     options = {"dt": 2e-2, "steps": 10, "final_cost": lambda q, v: (q - target) @ (q - target)}
     options["cost"] = lambda t, q, v, tau: 1e-3 * (tau @ tau)
-    first = sf.optimal_control(PENDULUM, *START, **options)
+    first = sf.control.optimal_control(PENDULUM, *START, **options)
     target[0] = 2.0
-    second = sf.optimal_control(PENDULUM, *START, **options)
+    second = sf.control.optimal_control(PENDULUM, *START, **options)
     assert second.q[-1, 0] > first.q[-1, 0] + 0.01
 
 
@@ -90,7 +90,7 @@ def test_a_stepper_reads_its_functions_once_and_says_where_that_matters():
     gain[0] = 100.0
     robots.reset(*START)
     assert float(robots.step(np.zeros(2))[0]) == before
-    with pytest.raises(sf.CallbackError, match="what it reads has changed since"):
+    with pytest.raises(sf.errors.CallbackError, match="what it reads has changed since"):
         robots.returns(np.zeros((2, 3, 2)))
     gain[0] = 1.0
     assert robots.returns(np.zeros((2, 3, 2))).shape == (2,)
@@ -184,14 +184,14 @@ def test_a_joint_whose_function_has_changed_is_another_joint(make, monkeypatch, 
         lambda: sf.rollout(first, q, q, dt=1e-3, steps=1),
         lambda: sf.simulate(first, q, q, 0.01),
     ):
-        with pytest.raises(sf.ModelError, match="build the model again"):
+        with pytest.raises(sf.errors.ModelError, match="build the model again"):
             call()
 
 
 @pytest.mark.parametrize("name", IMPURE)
 def test_a_joint_that_is_not_pure_is_refused_when_the_model_is_built(name):
     noise = IMPURE[name]()
-    with pytest.raises(sf.ModelError, match="a second call with the same arguments"):
+    with pytest.raises(sf.errors.ModelError, match="a second call with the same arguments"):
         wire(lambda q: parabola(q, noise()))
 
 
@@ -209,14 +209,14 @@ def wrapped(model, q):
 
 @pytest.mark.parametrize("function", [gravity_force, wrapped, lambda model, q: q, sf.simulate, 3])
 def test_only_the_library_s_own_functions_are_exported(function):
-    with pytest.raises(sf.ArgumentError, match="one of sixfold's functions"):
+    with pytest.raises(sf.errors.ArgumentError, match="one of sixfold's functions"):
         sf.export(PENDULUM, function)
     assert sf.export(PENDULUM, sf.gravity_force).files == sf.export(PENDULUM, "gravity_force").files
 
 
 def test_a_patched_name_of_the_library_is_not_exported_as_the_library_s(monkeypatch):
     monkeypatch.setattr(sf, "gravity_force", gravity_force)
-    with pytest.raises(sf.ArgumentError, match="one of sixfold's functions"):
+    with pytest.raises(sf.errors.ArgumentError, match="one of sixfold's functions"):
         sf.export(PENDULUM, sf.gravity_force)
 
 
@@ -224,7 +224,7 @@ def test_a_function_with_the_name_of_a_quantity_is_compiled_as_what_it_is():
     q = np.array([0.3, 0.4])
     for function in (gravity_force, wrapped):
         np.testing.assert_array_equal(sf.compile(function, PENDULUM)(q), 42.0 * q)
-        with pytest.raises(sf.NotApplicableError, match="a choice of form"):
+        with pytest.raises(sf.errors.NotApplicableError, match="a choice of form"):
             sf.compile(function, PENDULUM, form="unrolled")
 
 
@@ -239,7 +239,7 @@ def test_a_function_with_the_name_of_a_quantity_is_handed_over_as_what_it_is():
 @pytest.mark.parametrize("name", IMPURE)
 def test_a_function_that_is_not_pure_is_not_compiled(name):
     noise = IMPURE[name]()
-    with pytest.raises(sf.CallbackError, match="something else at the second call"):
+    with pytest.raises(sf.errors.CallbackError, match="something else at the second call"):
         sf.compile(lambda q: noise() * q, PENDULUM)
 
 

@@ -18,7 +18,7 @@ RECORDED = json.loads(FILE.read_text())
 def test_programs_and_results_are_those_recorded(robot):
     try:
         sf.load(robot)
-    except sf.SixfoldError:
+    except sf.errors.SixfoldError:
         pytest.skip("example-robot-data is not installed")
     if "+fma" not in host()[2]:
         pytest.skip("recorded with fused multiply-add, which changes the last bits")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold import optional
 from sixfold.display.report import animation
+from sixfold.lazy import optional
 
 PIL = pytest.importorskip("PIL.Image", reason="pillow is not installed")
 pytest.importorskip("matplotlib")
@@ -52,7 +52,7 @@ def test_without_ffmpeg_the_message_names_the_way_out(swing, tmp_path, monkeypat
 
     monkeypatch.setattr(animation.shutil, "which", lambda name: None)
     monkeypatch.setattr(optional, "import_module", absent)
-    with pytest.raises(sf.NotApplicableError, match=r"sixfold\[animate\].*\.gif"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"sixfold\[animate\].*\.gif"):
         swing.animate(tmp_path / "a.mp4")
     assert not (tmp_path / "a.mp4").exists()
 
@@ -62,7 +62,7 @@ def test_an_ffmpeg_that_fails_is_heard(swing, tmp_path):
     program.write_text("#!/bin/sh\ncat > /dev/null\necho 'no such codec' >&2\nexit 1\n")
     program.chmod(0o755)
     frames = iter([np.zeros((64, 64, 3), np.uint8)])
-    with pytest.raises(sf.OutputFileError, match="no such codec"):
+    with pytest.raises(sf.errors.OutputFileError, match="no such codec"):
         animation._write_mp4(tmp_path / "a.mp4", frames, 10.0, str(program), 64, 64)
 
 
@@ -79,12 +79,12 @@ def test_an_ffmpeg_that_fails_is_heard(swing, tmp_path):
     ],
 )
 def test_options_that_make_no_sense_are_refused(swing, tmp_path, name, options, word):
-    with pytest.raises(sf.OptionError, match=f"'{word}'"):
+    with pytest.raises(sf.errors.OptionError, match=f"'{word}'"):
         swing.animate(tmp_path / name, **options)
 
 
 def test_a_folder_that_does_not_exist_is_named(swing, tmp_path):
-    with pytest.raises(sf.OutputFileError, match="cannot be written"):
+    with pytest.raises(sf.errors.OutputFileError, match="cannot be written"):
         swing.animate(tmp_path / "nowhere" / "a.gif", fps=10, size=(64, 64))
 
 

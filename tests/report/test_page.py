@@ -62,7 +62,10 @@ def test_the_robot_plays_and_follows_hands(written, browser):
 def test_contact_forces_are_drawn_over_the_robot(browser, tmp_path):
     builder = sf.ModelBuilder("ball")
     builder.add_body("ball", joint=sf.Free(), inertia=sf.spatial.solids.sphere(0.1, mass=2.0))
-    model, ground = builder.build(), sf.Ground(points=[sf.ContactPoint("ball", radius=0.1)])
+    model, ground = (
+        builder.build(),
+        sf.contact.Ground(points=[sf.contact.ContactPoint("ball", radius=0.1)]),
+    )
     q = sf.neutral(model)
     q[2] = 0.12
     run = sf.simulate(model, q, None, 0.5, dt=1e-3, contacts=ground)

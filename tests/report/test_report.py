@@ -166,7 +166,9 @@ def test_contact_forces_are_plotted_and_drawn_where_they_act(tmp_path):
     builder = sf.ModelBuilder("ball")
     builder.add_body("ball", joint=sf.Free(), inertia=sf.spatial.solids.sphere(0.1, mass=2.0))
     model = builder.build()
-    ground = sf.Ground(normal=(0.0, 0.6, 0.8), points=[sf.ContactPoint("ball", radius=0.1)])
+    ground = sf.contact.Ground(
+        normal=(0.0, 0.6, 0.8), points=[sf.contact.ContactPoint("ball", radius=0.1)]
+    )
     q = sf.neutral(model)
     q[:3] = [0.0, 0.06, 0.08]
     run = sf.simulate(model, q, None, 0.2, dt=1e-3, contacts=ground)
@@ -204,7 +206,7 @@ def test_forces_of_constraints_are_plotted_by_row():
     still = {"t": [0.0, 0.1, 0.2], "q": q, "v": np.zeros((3, 6)), "tau": np.zeros((3, 6))}
     found = next(g for g in groups(record("test", model, still)) if g.title == "Constraint forces")
     assert found.names == model.constraint_rows == ("rod", "pin.0", "pin.1", "pin.2")
-    _, forces = sf.constrained_dynamics(model, q, still["v"], still["tau"])
+    _, forces = sf.loops.constrained_dynamics(model, q, still["v"], still["tau"])
     assert np.array_equal(found.values, forces)
     assert np.abs(forces).sum(axis=1) == pytest.approx(np.full(3, 2.0 * 9.81))
     del still["tau"]
@@ -214,10 +216,10 @@ def test_forces_of_constraints_are_plotted_by_row():
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ({"q": np.zeros((3, 5))}, sf.ShapeError),
-        ({"q": np.full((3, 6), np.nan)}, sf.StateError),
-        ({"q": np.zeros((3, 6)), "t": [0, 0, 1]}, sf.StateError),
-        ("words", sf.NumberError),
+        ({"q": np.zeros((3, 5))}, sf.errors.ShapeError),
+        ({"q": np.full((3, 6), np.nan)}, sf.errors.StateError),
+        ({"q": np.zeros((3, 6)), "t": [0, 0, 1]}, sf.errors.StateError),
+        ("words", sf.errors.NumberError),
     ],
 )
 def test_bad_motions_are_named_and_nothing_is_written(arm, source, error, tmp_path):
@@ -227,7 +229,7 @@ def test_bad_motions_are_named_and_nothing_is_written(arm, source, error, tmp_pa
 
 
 def test_a_file_that_cannot_be_written_is_named(arm, motion, tmp_path):
-    with pytest.raises(sf.OutputFileError, match="cannot be written"):
+    with pytest.raises(sf.errors.OutputFileError, match="cannot be written"):
         sf.write_report(tmp_path / "no" / "folder.html", arm, motion)
 
 
@@ -244,14 +246,14 @@ def test_a_figure_has_a_panel_for_each_quantity(arm, motion, tmp_path):
 
 def test_a_figure_of_nothing_or_to_nowhere_is_refused(motion, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    with pytest.raises(sf.NumberError, match="no arrays to plot"):
+    with pytest.raises(sf.errors.NumberError, match="no arrays to plot"):
         sf.plot(object())
     for path in (tmp_path / "no" / "figure.svg", tmp_path / "figure.exe"):
-        with pytest.raises(sf.OutputFileError, match="cannot be written"):
+        with pytest.raises(sf.errors.OutputFileError, match="cannot be written"):
             sf.plot(motion, path)
 
 
 def test_without_matplotlib_the_way_to_install_it_is_told(motion, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(sf.NotApplicableError, match=r"pip install 'sixfold\[report\]'"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"pip install 'sixfold\[report\]'"):
         sf.plot(motion)

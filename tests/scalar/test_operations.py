@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.interop.array_api import Reader
 from sixfold.codegen.languages import LANGUAGES, Function, Output, c_files, script
 from sixfold.codegen.opencl import _Writer
 from sixfold.compiler.graph.program import Program
 from sixfold.compiler.llvm import Layout, build
 from sixfold.compiler.llvm.text import elementary
+from sixfold.interop.array_api import Reader
 from sixfold.scalar import BY_NAME, RULES, Op, apply
 from sixfold.scalar.operations import FUSED, Rule
 

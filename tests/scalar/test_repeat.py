@@ -73,23 +73,23 @@ def test_dual_numbers_in_arrays():
 
 @pytest.mark.parametrize("rounds", [-1, 2.0, True, "3", None])
 def test_rounds_must_be_a_whole_number(rounds):
-    with pytest.raises(sf.ArgumentError, match="rounds"):
+    with pytest.raises(sf.errors.ArgumentError, match="rounds"):
         repeat(rounds, lambda x: x, 1.0)
 
 
 def test_the_step_must_be_a_function():
-    with pytest.raises(sf.ArgumentError, match="step"):
+    with pytest.raises(sf.errors.ArgumentError, match="step"):
         repeat(3, 4.0, 1.0)
 
 
 def test_too_many_rounds_are_refused():
-    with pytest.raises(sf.TooLargeError, match="rounds"):
+    with pytest.raises(sf.errors.TooLargeError, match="rounds"):
         repeat(10**7, lambda x: x, 1.0)
 
 
 @pytest.mark.parametrize("carried", [None, "1.0", {"x": 1.0}, [1.0, None], [[True]]])
 def test_what_is_carried_must_be_numbers(carried):
-    with pytest.raises(sf.ArgumentError, match="carried"):
+    with pytest.raises(sf.errors.ArgumentError, match="carried"):
         repeat(3, lambda c: c, carried)
 
 
@@ -97,6 +97,6 @@ def test_a_step_that_fails_is_named_with_its_round():
     def step(x):
         return x / (x - 2.0) if x == 2.0 else x + 1.0
 
-    with pytest.raises(sf.ArgumentError, match=r"round 3(.|\n)*ZeroDivisionError") as caught:
+    with pytest.raises(sf.errors.ArgumentError, match=r"round 3(.|\n)*ZeroDivisionError") as caught:
         repeat(5, step, 0.0)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, SourceInfo, Sphere
 from sixfold.display.scene import Part, figure, stage, stick_figure
 from sixfold.display.scene.figure import (
     box_sides,
@@ -31,6 +30,7 @@ from sixfold.display.scene.surfaces import (
     tidy,
     within,
 )
+from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, SourceInfo, Sphere
 from sixfold.spatial import solids
 
 AT_REST = sf.Transform.identity()
@@ -262,4 +262,6 @@ def test_poses_of_transforms_are_inverse_to_coordinates():
     pose = pose_of(X)
     assert pose[:3, 3] == pytest.approx([1.0, 2.0, 3.0])
     assert pose[:3, :3] @ pose[:3, :3].T == pytest.approx(np.eye(3))
-    assert pose[:3, 0] == pytest.approx([float(x) for x in X.E.T @ sf.Vector3(1.0, 0.0, 0.0)])
+    assert pose[:3, 0] == pytest.approx(
+        [float(x) for x in X.E.T @ sf.spatial.Vector3(1.0, 0.0, 0.0)]
+    )

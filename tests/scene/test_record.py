@@ -75,16 +75,16 @@ def test_chosen_rows_hold_both_ends(link, spinning):
 def test_a_number_that_is_not_finite_is_placed(link, spinning, name):
     rows = np.zeros((len(T), link.nv))
     rows[7, 3] = np.inf
-    with pytest.raises(sf.StateError, match=rf"'{name}' is not finite at \(7, 3\)"):
+    with pytest.raises(sf.errors.StateError, match=rf"'{name}' is not finite at \(7, 3\)"):
         record("test", link, {"q": spinning[0], "t": T, name: rows})
 
 
 def test_energies_need_one_number_a_row(link, spinning):
-    with pytest.raises(sf.ShapeError, match="kinetic"):
+    with pytest.raises(sf.errors.ShapeError, match="kinetic"):
         record("test", link, {"q": spinning[0], "t": T, "kinetic": np.zeros(3)})
 
 
 def test_words_and_pictures_are_no_motion(link):
     for source in ("walk", None, object()):
-        with pytest.raises(sf.NumberError, match="'q' does not hold numbers"):
+        with pytest.raises(sf.errors.NumberError, match="'q' does not hold numbers"):
             record("test", link, source)

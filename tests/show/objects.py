@@ -48,7 +48,7 @@ def diagnosis():
 def identification():
     model = evil_model()
     motion = sf.simulate(model, [0.1, 0.4], [0.2, 0.0], 2.0, dt=1e-2)
-    return sf.identify(model, motion)
+    return sf.identification.identify(model, motion)
 
 
 def loop():
@@ -60,19 +60,21 @@ STEPS = 30
 
 @cache
 def linear():
-    return sf.linearize(evil_model(), [0, 0], [0, 0], [0, 0])
+    return sf.control.linearize(evil_model(), [0, 0], [0, 0], [0, 0])
 
 
 @cache
 def linear_steps():
     zero = np.zeros((STEPS, 2))
-    return sf.linearize(evil_model(), zero, zero, zero, 0.01)
+    return sf.control.linearize(evil_model(), zero, zero, zero, 0.01)
 
 
 @cache
 def ground():
     pole = NAMES[1]
-    return sf.Ground(points=tuple(sf.ContactPoint(pole, (0, 0, 0.1 * k)) for k in range(9)))
+    return sf.contact.Ground(
+        points=tuple(sf.contact.ContactPoint(pole, (0, 0, 0.1 * k)) for k in range(9))
+    )
 
 
 def reach():
@@ -86,18 +88,18 @@ def gradient():
 
 
 def optimum():
-    return sf.optimal_control(
+    return sf.control.optimal_control(
         evil_model(), None, None, np.ones((2, STEPS, 2)), dt=0.01, steps=STEPS, cost=quiet_cost
     )
 
 
 def sweep():
-    return sf.sweep(lambda a: {EVIL: a * a}, rows={"a": np.arange(8.0)}, reduce=["mean"])
+    return sf.sweeps.sweep(lambda a: {EVIL: a * a}, rows={"a": np.arange(8.0)}, reduce=["mean"])
 
 
 def touches():
     zero = np.zeros((3, 2))
-    return sf.contact_forces(evil_model(), zero, zero, zero, contacts=ground())
+    return sf.contact.contact_forces(evil_model(), zero, zero, zero, contacts=ground())
 
 
 def falling(contacts=None):
@@ -117,8 +119,8 @@ OBJECTS = {
     "Diagnosis of a good model": lambda: sf.diagnose(sf.load("double_pendulum")),
     "Comparison": comparison,
     "Identification": identification,
-    "BaseParameters": lambda: sf.base_parameters(evil_model()),
-    "Mobility": lambda: sf.mobility(loop()),
+    "BaseParameters": lambda: sf.identification.base_parameters(evil_model()),
+    "Mobility": lambda: sf.loops.mobility(loop()),
     "InverseKinematics": reach,
     "Linearization": linear,
     "Linearizations": linear_steps,
@@ -131,17 +133,17 @@ PLAIN = {
     "Tree": lambda: sf.load("random_tree:40:1").tree,
     "Coordinates": lambda: sf.load("random_tree:40:1").coordinates,
     "ModelBuilder": lambda: sf.ModelBuilder(EVIL),
-    "Converter": lambda: sf.Converter(evil_model(), "pinocchio", 2, 2, (), ()),
-    "LQR": lambda: sf.lqr(linear(), 1.0, 1.0),
-    "TVLQR": lambda: sf.tvlqr(linear_steps(), 1.0, 1.0),
+    "Converter": lambda: sf.interop.Converter(evil_model(), "pinocchio", 2, 2, (), ()),
+    "LQR": lambda: sf.control.lqr(linear(), 1.0, 1.0),
+    "TVLQR": lambda: sf.control.tvlqr(linear_steps(), 1.0, 1.0),
     "RolloutGradient": gradient,
     "Kernel": lambda: sf.compile(sf.inverse_dynamics, evil_model()),
     "Program": lambda: sf.compile(sf.inverse_dynamics, evil_model()).graph,
     "ContactForces": touches,
     "Ground": ground,
-    "Task": lambda: sf.tasks.quadruped_stand(),
+    "Task": lambda: sf.learn.tasks.quadruped_stand(),
     "Stepper": lambda: sf.Stepper(evil_model(), dt=1e-3),
-    "PlanarChain": lambda: sf.PlanarChain((1.0, 2.0), (0.1, 0.2), (1.0, 1.0)),
+    "PlanarChain": lambda: sf.planar.PlanarChain((1.0, 2.0), (0.1, 0.2), (1.0, 1.0)),
 }
 """What is text alone."""
 

@@ -121,5 +121,5 @@ def test_a_regulator_prints_its_gains_and_the_shape_of_many():
 
 
 def test_a_ground_prints_what_differs_from_the_defaults():
-    assert repr(sf.Ground(friction=0.5)) == "Ground(friction=0.5)"
+    assert repr(sf.contact.Ground(friction=0.5)) == "Ground(friction=0.5)"
     assert "9 x ContactPoint" in repr(made("Ground"))

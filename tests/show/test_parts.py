@@ -5,8 +5,19 @@ import re
 import numpy as np
 import pytest
 
-from sixfold.show import Node, Panel, curves, listing, matrix, plain, table, tree
-from sixfold.show import STRETCHES, _thinned, _ticks
+from sixfold.show import (
+    STRETCHES,
+    Node,
+    Panel,
+    _thinned,
+    _ticks,
+    curves,
+    listing,
+    matrix,
+    plain,
+    table,
+    tree,
+)
 
 
 def test_a_cell_is_cut_and_escaped():

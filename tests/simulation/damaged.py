@@ -119,7 +119,7 @@ def outcome(path, data, expected):
     path.write_bytes(data)
     try:
         found = sf.Trajectory.load(path)
-    except sf.TrajectoryFileError as error:
+    except sf.errors.TrajectoryFileError as error:
         good = str(error).startswith(f"{path}: ") and "\n  fix: " in str(error)
         return "error" if good else f"no place in {error}"
     except Exception as error:

@@ -52,8 +52,8 @@ def other_joints():
 
 def screw(q):
     """A joint of the user's own: it turns about z and climbs as it turns."""
-    turn = rotation(sf.Vector3(0.0, 0.0, 1.0), sf.cos(q[0]), sf.sin(q[0]))
-    return sf.Transform(turn, sf.Vector3(0.0, 0.1 * sf.sin(q[0]), 0.2 * q[0]))
+    turn = rotation(sf.spatial.Vector3(0.0, 0.0, 1.0), sf.math.cos(q[0]), sf.math.sin(q[0]))
+    return sf.Transform(turn, sf.spatial.Vector3(0.0, 0.1 * sf.math.sin(q[0]), 0.2 * q[0]))
 
 
 def every_other_joint():
@@ -88,11 +88,13 @@ def model_of(name):
 
 
 def running(t, q, v, tau):
-    return (1.0 + t) * (q @ q) + 0.3 * sf.sin(v[0]) + 0.02 * (v @ v) + 0.05 * (tau @ tau) * q[0]
+    return (
+        (1.0 + t) * (q @ q) + 0.3 * sf.math.sin(v[0]) + 0.02 * (v @ v) + 0.05 * (tau @ tau) * q[0]
+    )
 
 
 def ending(q, v):
-    return 3.0 * (q @ q) + sf.cos(q[0]) * v[0] + 0.1 * (v @ v)
+    return 3.0 * (q @ q) + sf.math.cos(q[0]) * v[0] + 0.1 * (v @ v)
 
 
 @dataclass

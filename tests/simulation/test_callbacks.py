@@ -13,7 +13,7 @@ def run(control=None, duration=0.05, **changes):
 
 
 def compiled_twin(t, q, v):
-    return np.array([sf.if_positive(q[0] - 0.99, -5.0, 5.0), 0.0])
+    return np.array([sf.math.if_positive(q[0] - 0.99, -5.0, 5.0), 0.0])
 
 
 def with_an_if(t, q, v):
@@ -165,16 +165,20 @@ def test_external_forces_with_an_if_run_as_they_are():
 @pytest.mark.parametrize(
     ("law", "kind", "words"),
     [
-        (lambda t, q: q, sf.CallbackError, ("(t, q, v)", "(t, q)")),
-        (lambda t, q, v, p: q, sf.CallbackError, ("parameters=",)),
-        (lambda t, q, v: q[:1], sf.ShapeError, ("control(t, q, v)", "(2,)", "(1,)", "shoulder")),
-        (lambda t, q, v: 0.0, sf.ShapeError, ("control(t, q, v)", "()")),
-        (lambda t, q, v: None, sf.CallbackError, ("returned nothing", "'return tau'")),
-        (lambda t, q, v: [[1, 2], [3]], sf.ShapeError, ("control(t, q, v)",)),
-        (lambda t, q, v: np.eye(2), sf.ShapeError, ("(2, 2)",)),
-        (lambda t, q, v: 1 / 0, sf.CallbackError, ("ZeroDivisionError", "t = 0 s")),
-        (lambda t, q, v: ["a", "b"], sf.CallbackError, ("numbers", "['a', 'b']")),
-        (lambda t, q, v: undefined, sf.CallbackError, ("NameError",)),  # noqa: F821
+        (lambda t, q: q, sf.errors.CallbackError, ("(t, q, v)", "(t, q)")),
+        (lambda t, q, v, p: q, sf.errors.CallbackError, ("parameters=",)),
+        (
+            lambda t, q, v: q[:1],
+            sf.errors.ShapeError,
+            ("control(t, q, v)", "(2,)", "(1,)", "shoulder"),
+        ),
+        (lambda t, q, v: 0.0, sf.errors.ShapeError, ("control(t, q, v)", "()")),
+        (lambda t, q, v: None, sf.errors.CallbackError, ("returned nothing", "'return tau'")),
+        (lambda t, q, v: [[1, 2], [3]], sf.errors.ShapeError, ("control(t, q, v)",)),
+        (lambda t, q, v: np.eye(2), sf.errors.ShapeError, ("(2, 2)",)),
+        (lambda t, q, v: 1 / 0, sf.errors.CallbackError, ("ZeroDivisionError", "t = 0 s")),
+        (lambda t, q, v: ["a", "b"], sf.errors.CallbackError, ("numbers", "['a', 'b']")),
+        (lambda t, q, v: undefined, sf.errors.CallbackError, ("NameError",)),  # noqa: F821
     ],
 )
 def test_a_controller_that_gives_no_joint_forces_is_named(law, kind, words):
@@ -213,7 +217,7 @@ def test_a_controller_with_the_wrong_arguments_is_shown_how_to_be_written(law, g
         run,
         lambda law: sf.rollout(PENDULUM, [1, 0.5], [0, 0], dt=1e-3, steps=2, control=law),
     ):
-        with pytest.raises(sf.CallbackError, match="a function of ") as caught:
+        with pytest.raises(sf.errors.CallbackError, match="a function of ") as caught:
             call(law)
         assert got in str(caught.value) and fix in str(caught.value)
 
@@ -223,7 +227,7 @@ def returns_late_nothing(t, q, v):
 
 
 def test_a_controller_that_returns_nothing_later_on_says_so_in_one_message():
-    with pytest.raises(sf.CallbackError, match="returned nothing") as caught:
+    with pytest.raises(sf.errors.CallbackError, match="returned nothing") as caught:
         run(returns_late_nothing)
     assert str(caught.value).count("expected:") == 1
 
@@ -232,12 +236,12 @@ def test_other_functions_that_return_nothing_say_so():
     start = {"dt": 1e-3, "steps": 2}
     for name in ("cost", "final_cost"):
         law = {"cost": lambda t, q, v, tau: None, "final_cost": lambda q, v: None}[name]
-        with pytest.raises(sf.CallbackError, match="returned nothing"):
+        with pytest.raises(sf.errors.CallbackError, match="returned nothing"):
             sf.rollout_gradient(PENDULUM, [1.0, 0.5], [0.0, 0.0], **start, **{name: law})
     for name in ("observe", "reward", "terminate"):
-        with pytest.raises(sf.CallbackError, match=f"{name}.* returned nothing"):
+        with pytest.raises(sf.errors.CallbackError, match=f"{name}.* returned nothing"):
             sf.Stepper(PENDULUM, dt=1e-3, **{name: lambda *_: None})
-    with pytest.raises(sf.CallbackError, match="got: nothing"):
+    with pytest.raises(sf.errors.CallbackError, match="got: nothing"):
         run(events=lambda t, q, v: None)
 
 
@@ -245,11 +249,11 @@ def test_a_controller_that_fails_on_the_way_names_time_and_joint_and_keeps_the_m
     def law(t, q, v):
         return [0.0, np.nan if float(t) > 0.02 else 0.0]
 
-    with pytest.raises(sf.CallbackError, match=r"at t = 0\.02\d* s, 'elbow'") as caught:
+    with pytest.raises(sf.errors.CallbackError, match=r"at t = 0\.02\d* s, 'elbow'") as caught:
         run(law)
     assert 0.018 < caught.value.trajectory.t[-1] <= 0.02
 
 
 def test_parameters_without_a_controller_that_takes_them_are_refused():
-    with pytest.raises(sf.CallbackError, match="parameters"):
+    with pytest.raises(sf.errors.CallbackError, match="parameters"):
         run(lambda t, q, v: q, parameters=[1.0])

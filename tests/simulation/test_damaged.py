@@ -21,7 +21,7 @@ def test_headers_that_no_tokenizer_reads_are_refused(header, tmp_path):
     size = len(header + b"\n").to_bytes(2, "little")
     array = b"\x93NUMPY\x01\x00" + size + header + b"\n" + bytes(64)
     path.write_bytes(rewritten(path.read_bytes(), "q.npy", array))
-    with pytest.raises(sf.TrajectoryFileError) as caught:
+    with pytest.raises(sf.errors.TrajectoryFileError) as caught:
         sf.Trajectory.load(path)
     assert str(caught.value).startswith(f"{path}: ")
     # the window reads motions too
@@ -40,5 +40,5 @@ def test_a_motion_whose_model_is_damaged_is_one_error(tmp_path):
     out = io.BytesIO()
     np.save(out, np.frombuffer(b"{", np.uint8))
     path.write_bytes(rewritten(path.read_bytes(), "model.npy", out.getvalue()))
-    with pytest.raises(sf.TrajectoryFileError, match="cannot be understood"):
+    with pytest.raises(sf.errors.TrajectoryFileError, match="cannot be understood"):
         sf.Trajectory.load(path)

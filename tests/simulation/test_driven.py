@@ -22,7 +22,7 @@ each = pytest.mark.parametrize("integrator", INTEGRATORS)
 
 
 def drive(t, q, v):
-    return np.array([2.0 * sf.sin(3.0 * t) + sf.cos(7.0 * t)])
+    return np.array([2.0 * sf.math.sin(3.0 * t) + sf.math.cos(7.0 * t)])
 
 
 def python_drive(t, q, v):
@@ -32,7 +32,9 @@ def python_drive(t, q, v):
 def push(t, q, v):
     """The same moment as an external force on the bob, about its axis z."""
     zero = 0.0 * t
-    return np.array([[zero, zero, 2.0 * sf.sin(3.0 * t) + sf.cos(7.0 * t), zero, zero, zero]])
+    return np.array(
+        [[zero, zero, 2.0 * sf.math.sin(3.0 * t) + sf.math.cos(7.0 * t), zero, zero, zero]]
+    )
 
 
 def python_push(t, q, v):
@@ -167,7 +169,7 @@ def test_a_slider_under_a_sine_follows_its_closed_form():
     model = builder.build()
 
     def law(t, q, v):
-        return np.array([4.0 * sf.sin(5.0 * t)])
+        return np.array([4.0 * sf.math.sin(5.0 * t)])
 
     def place(t):  # 2 x'' = 4 sin 5 t, at rest at 0
         return 0.4 * t - 2.0 / 25 * np.sin(5.0 * t)

@@ -114,11 +114,11 @@ def test_events_work_with_controllers_that_run_as_they_are():
 @pytest.mark.parametrize(
     ("events", "kind", "words"),
     [
-        (lambda t, q: 1, sf.CallbackError, "(t, q, v)"),
-        (lambda t, q, v: math.nan, sf.CallbackError, "finite"),
-        (lambda t, q, v: None, sf.CallbackError, "got: nothing"),
-        (lambda t, q, v: q / 0 * [1, 2], sf.CallbackError, "event '<lambda>'"),
-        (3, sf.ArgumentError, "'function'"),
+        (lambda t, q: 1, sf.errors.CallbackError, "(t, q, v)"),
+        (lambda t, q, v: math.nan, sf.errors.CallbackError, "finite"),
+        (lambda t, q, v: None, sf.errors.CallbackError, "got: nothing"),
+        (lambda t, q, v: q / 0 * [1, 2], sf.errors.CallbackError, "event '<lambda>'"),
+        (3, sf.errors.ArgumentError, "'function'"),
     ],
 )
 def test_wrong_events_are_named(events, kind, words):
@@ -128,10 +128,10 @@ def test_wrong_events_are_named(events, kind, words):
 
 
 def test_a_direction_is_one_of_three():
-    with pytest.raises(sf.OptionError, match="direction"):
+    with pytest.raises(sf.errors.OptionError, match="direction"):
         sf.Event(height, direction=2)
 
 
 def test_events_of_a_batch_are_refused():
-    with pytest.raises(sf.NotApplicableError, match="one by one"):
+    with pytest.raises(sf.errors.NotApplicableError, match="one by one"):
         sf.simulate(ball(), [[2.0], [1.0]], None, 1.0, events=height)

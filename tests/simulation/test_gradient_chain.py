@@ -13,7 +13,7 @@ def chain(model, q0, v0, tau, integrator, last):
     q, v = q0, v0
     steps = []
     for push in tau:
-        steps.append(sf.linearize(model, q, v, push, DT, integrator))
+        steps.append(sf.control.linearize(model, q, v, push, DT, integrator))
         qs, vs = sf.rollout(model, q, v, push[None], dt=DT, steps=1, integrator=integrator)
         q, v = qs[-1], vs[-1]
     adjoint = last(q, v)
@@ -50,13 +50,13 @@ def test_rounds_inside_controllers_and_costs_are_differentiated():
     model = sf.load("double_pendulum")
 
     def control(t, q, v, p):
-        gain = sf.repeat(
+        gain = sf.math.repeat(
             60, lambda x: x - 0.05 * (x * x * x - q[0] * q[0] - p[0]), 1.0 + 0.0 * q[0]
         )
         return -gain * q - 0.5 * v
 
     def cost(t, q, v, tau):
-        return sf.repeat(50, lambda x: 0.5 * x + q[0] * q[1], tau[0])
+        return sf.math.repeat(50, lambda x: 0.5 * x + q[0] * q[1], tau[0])
 
     def gradient(gain, q):
         return sf.rollout_gradient(
@@ -66,7 +66,7 @@ def test_rounds_inside_controllers_and_costs_are_differentiated():
             dt=0.01,
             steps=20,
             cost=cost,
-            final_cost=lambda q, v: sf.repeat(40, lambda x: 0.5 * x + q[0], v[0]),
+            final_cost=lambda q, v: sf.math.repeat(40, lambda x: 0.5 * x + q[0], v[0]),
             control=control,
             parameters=np.array([gain]),
         )

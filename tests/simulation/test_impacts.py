@@ -22,10 +22,10 @@ def ball(ground=0.0):
 
 
 def bouncing(model, restitution=0.8, **options):
-    foot = sf.ImpactPoint("ball", restitution=restitution)
+    foot = sf.contact.ImpactPoint("ball", restitution=restitution)
 
     def bounce(t, q, v):
-        return q, sf.impact(model, q, v, foot)[0]
+        return q, sf.contact.impact(model, q, v, foot)[0]
 
     return sf.Event(lambda t, q, v: q[0], "ground", direction=-1, reset=bounce, **options)
 
@@ -33,7 +33,9 @@ def bouncing(model, restitution=0.8, **options):
 @pytest.mark.parametrize("integrator", ["rk4", "lie_rk4", "midpoint", "solve_ivp"])
 def test_a_ball_bounces_until_it_rests(integrator):
     model = ball()
-    with pytest.raises(sf.SimulationError, match="event 'ground' follow each other") as caught:
+    with pytest.raises(
+        sf.errors.SimulationError, match="event 'ground' follow each other"
+    ) as caught:
         sf.simulate(
             model, [1.0], [0.0], 5.0, dt=0.01, integrator=integrator, events=bouncing(model)
         )
@@ -78,10 +80,10 @@ def test_samples_hold_both_sides_of_a_jump():
 
 def test_a_reset_that_returns_nothing_ends_the_motion():
     model = ball()
-    foot = sf.ImpactPoint("ball", restitution=0.8)
+    foot = sf.contact.ImpactPoint("ball", restitution=0.8)
 
     def bounce(t, q, v):
-        return None if abs(v[0]) < 1e-3 else (q, sf.impact(model, q, v, foot)[0])
+        return None if abs(v[0]) < 1e-3 else (q, sf.contact.impact(model, q, v, foot)[0])
 
     event = sf.Event(lambda t, q, v: q[0], "ground", direction=-1, reset=bounce)
     run = sf.simulate(model, [1.0], [0.0], 5.0, events=event)
@@ -91,7 +93,7 @@ def test_a_reset_that_returns_nothing_ends_the_motion():
 
 def test_a_plastic_impact_without_support_is_said_to_have_no_end():
     model = ball()
-    with pytest.raises(sf.SimulationError, match="without end"):
+    with pytest.raises(sf.errors.SimulationError, match="without end"):
         sf.simulate(model, [1.0], [0.0], 2.0, events=bouncing(model, 0.0))
 
 
@@ -100,14 +102,14 @@ def test_two_events_at_one_time_both_happen():
     inertia = sf.Inertia.from_mass(1.0, rotational=(1e-3, 1 / 12, 1 / 12))
     builder.add_body("rod", joint=sf.Free(), inertia=inertia)
     rod = builder.build()
-    ends = [sf.ImpactPoint("rod", (x, 0, 0), restitution=0.5) for x in (-0.5, 0.5)]
+    ends = [sf.contact.ImpactPoint("rod", (x, 0, 0), restitution=0.5) for x in (-0.5, 0.5)]
 
     def event(k):
         def height(t, q, v):
             return (sf.frame_pose(rod, q, "rod")[:3] @ [*ends[k].position, 1.0])[2]
 
         def strike(t, q, v):
-            return q, sf.impact(rod, q, v, ends[k])[0]
+            return q, sf.contact.impact(rod, q, v, ends[k])[0]
 
         return sf.Event(height, f"end {k}", direction=-1, reset=strike)
 
@@ -186,18 +188,18 @@ def test_a_motion_with_resets_is_saved_and_loaded(tmp_path):
 )
 def test_wrong_resets_are_named(reset, words):
     event = sf.Event(lambda t, q, v: q[0], "ground", reset=reset)
-    with pytest.raises(sf.CallbackError, match="reset of event 'ground'") as caught:
+    with pytest.raises(sf.errors.CallbackError, match="reset of event 'ground'") as caught:
         sf.simulate(ball(), [1.0], None, 1.0, events=event)
     assert words in str(caught.value) and "fix: " in str(caught.value)
 
 
 def test_resets_that_do_not_go_with_other_options_are_refused():
     model = ball()
-    with pytest.raises(sf.OptionError, match="reset"):
+    with pytest.raises(sf.errors.OptionError, match="reset"):
         sf.Event(lambda t, q, v: q[0], reset=3)
-    with pytest.raises(sf.NotApplicableError, match="returns None"):
+    with pytest.raises(sf.errors.NotApplicableError, match="returns None"):
         bouncing(model, stop=True)
-    with pytest.raises(sf.NotApplicableError, match="hold"):
+    with pytest.raises(sf.errors.NotApplicableError, match="hold"):
         sf.simulate(
             model, [1.0], None, 1.0, hold=True, control=lambda t, q, v: -v, events=bouncing(model)
         )

@@ -118,21 +118,29 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     model = sf.load("double_pendulum")
     log = sf.McapLog(tmp_path / "a.mcap", model)
     for call, error, words in (
-        (lambda: log.write(-1.0, [0, 0]), sf.OptionError, "time >= 0"),
-        (lambda: log.write(np.nan, [0, 0]), sf.OptionError, "time >= 0"),
-        (lambda: log.write(0.0, [0, 0, 0]), sf.ShapeError, "'q'"),
-        (lambda: log.write([0.0, 1.0], np.zeros((3, 2))), sf.ShapeError, "'q'"),
-        (lambda: log.record(3), sf.ArgumentError, "Stepper"),
-        (lambda: log.record(sf.Stepper(sf.load("puma560"), dt=0.1)), sf.ArgumentError, "Stepper"),
-        (lambda: log.record(sf.Stepper(model, dt=0.1), row=1), sf.OptionError, "row"),
-        (lambda: sf.McapLog(tmp_path / "no" / "a.mcap", model), sf.OutputFileError, "cannot"),
-        (lambda: sf.McapLog(tmp_path / "b.mcap", model, start=-2), sf.OptionError, "start"),
+        (lambda: log.write(-1.0, [0, 0]), sf.errors.OptionError, "time >= 0"),
+        (lambda: log.write(np.nan, [0, 0]), sf.errors.OptionError, "time >= 0"),
+        (lambda: log.write(0.0, [0, 0, 0]), sf.errors.ShapeError, "'q'"),
+        (lambda: log.write([0.0, 1.0], np.zeros((3, 2))), sf.errors.ShapeError, "'q'"),
+        (lambda: log.record(3), sf.errors.ArgumentError, "Stepper"),
+        (
+            lambda: log.record(sf.Stepper(sf.load("puma560"), dt=0.1)),
+            sf.errors.ArgumentError,
+            "Stepper",
+        ),
+        (lambda: log.record(sf.Stepper(model, dt=0.1), row=1), sf.errors.OptionError, "row"),
+        (
+            lambda: sf.McapLog(tmp_path / "no" / "a.mcap", model),
+            sf.errors.OutputFileError,
+            "cannot",
+        ),
+        (lambda: sf.McapLog(tmp_path / "b.mcap", model, start=-2), sf.errors.OptionError, "start"),
     ):
         with pytest.raises(error, match=words):
             call()
     log.close()
     log.close()
-    with pytest.raises(sf.NotApplicableError, match="closed"):
+    with pytest.raises(sf.errors.NotApplicableError, match="closed"):
         log.write(0.0, [0, 0])
 
 
@@ -140,11 +148,11 @@ def test_a_motion_of_several_starts_is_saved_one_by_one(tmp_path):
     model = sf.load("double_pendulum")
     q, v = sf.random_state(model, 3, seed=0)
     run = sf.simulate(model, q, v, duration=0.02, dt=1e-2)
-    with pytest.raises(sf.NotApplicableError, match=r"3 starts(.|\n)*select\(0\)"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"3 starts(.|\n)*select\(0\)"):
         run.save(tmp_path / "run.mcap")
     assert not list(tmp_path.iterdir())
     run.select(1).save(tmp_path / "run.mcap")
     found = read(tmp_path / "run.mcap")["/joint_states"]
     assert np.array_equal([m.position for _, m in found], run.q[1])
-    with pytest.raises(sf.TrajectoryFileError, match=r"is a log(.|\n)*npz"):
+    with pytest.raises(sf.errors.TrajectoryFileError, match=r"is a log(.|\n)*npz"):
         sf.Trajectory.load(tmp_path / "run.mcap")

@@ -50,7 +50,7 @@ def test_methods_take_batches_controllers_and_rollouts():
         states = np.stack([q, q]), np.stack([v, -v])
         acc = sf.forward_dynamics(model, *states, tau, method=method)
         assert np.allclose(acc, sf.forward_dynamics(model, *states, tau), rtol=1e-8, atol=1e-8)
-        steps = sf.operators(model, *states).equation_19b(tau).qdd
+        steps = sf.operators.influence_operators(model, *states).equation_19b(tau).qdd
         assert np.allclose(acc, steps, rtol=1e-8, atol=1e-8)
 
 

@@ -32,7 +32,7 @@ MODELS = {"arm": arm(), "double_pendulum": sf.load("double_pendulum")}
 
 
 def damp(t, q, v):
-    return -0.3 * v + 0.1 * sf.sin(t)
+    return -0.3 * v + 0.1 * sf.math.sin(t)
 
 
 def gains(t, q, v, p):
@@ -46,7 +46,7 @@ def integral(t, q, v, x):
 def wind(t, q, v):
     rows = np.zeros((MODELS["arm"].nb, 6), object)
     rows[-1, 3] = 0.4 - 0.1 * v[-1]
-    rows[0, 5] = sf.cos(3.0 * t)
+    rows[0, 5] = sf.math.cos(3.0 * t)
     return rows
 
 
@@ -183,36 +183,36 @@ LONG[3:7] = [0.0, 0.0, 0.1, 1.1]
 ZERO_TURN[3:7] = 0.0
 FAR[0] = math.inf
 BAD = {
-    "model": ({"model": "arm"}, sf.SixfoldError),
-    "long quaternion": ({"q0": LONG}, sf.StateError),
-    "zero quaternion": ({"q0": ZERO_TURN}, sf.StateError),
-    "infinite position": ({"q0": FAR}, sf.StateError),
-    "velocity": ({"v0": np.full(11, math.nan)}, sf.StateError),
-    "short": ({"q0": [0.0]}, sf.ShapeError),
-    "complex": ({"v0": 1j * np.zeros(11)}, sf.NumberError),
-    "words": ({"q0": "abc"}, sf.SixfoldError),
-    "batches": ({"q0": np.stack([UNTURNED] * 3), "v0": np.zeros((2, 11))}, sf.ShapeError),
-    "dt": ({"dt": -1.0}, sf.OptionError),
-    "dt, words": ({"dt": "fast"}, sf.OptionError),
-    "every": ({"every": 0}, sf.OptionError),
-    "every, fraction": ({"every": 1.5}, sf.OptionError),
-    "integrator": ({"integrator": "euler"}, sf.OptionError),
-    "method": ({"method": "newton"}, sf.OptionError),
-    "backend": ({"backend": "gpu"}, sf.OptionError),
-    "hold": ({"hold": "yes"}, sf.OptionError),
-    "hold alone": ({"hold": True}, sf.NotApplicableError),
-    "compensated": ({"compensated": "yes"}, sf.OptionError),
-    "parameters": ({"parameters": [1.0]}, sf.NotApplicableError),
-    "empty parameters": ({"parameters": [], "control": gains}, sf.NumberError),
-    "control": ({"control": 3}, sf.SixfoldError),
-    "control of another shape": ({"control": lambda t, q, v: v[:2]}, sf.ShapeError),
-    "control of other arguments": ({"control": lambda t: t}, sf.CallbackError),
-    "f_ext shape": ({"f_ext": np.zeros((3, 6))}, sf.ShapeError),
-    "f_ext": ({"f_ext": np.full((4, 6), math.nan)}, sf.StateError),
-    "f_ext function": ({"f_ext": lambda t, q, v: np.zeros(3)}, sf.ShapeError),
-    "f_ext_frame": ({"f_ext_frame": "tool"}, sf.OptionError),
-    "f_ext_frame alone": ({"f_ext_frame": "body"}, sf.NotApplicableError),
-    "limits": ({"limits": 3}, sf.OptionError),
+    "model": ({"model": "arm"}, sf.errors.SixfoldError),
+    "long quaternion": ({"q0": LONG}, sf.errors.StateError),
+    "zero quaternion": ({"q0": ZERO_TURN}, sf.errors.StateError),
+    "infinite position": ({"q0": FAR}, sf.errors.StateError),
+    "velocity": ({"v0": np.full(11, math.nan)}, sf.errors.StateError),
+    "short": ({"q0": [0.0]}, sf.errors.ShapeError),
+    "complex": ({"v0": 1j * np.zeros(11)}, sf.errors.NumberError),
+    "words": ({"q0": "abc"}, sf.errors.SixfoldError),
+    "batches": ({"q0": np.stack([UNTURNED] * 3), "v0": np.zeros((2, 11))}, sf.errors.ShapeError),
+    "dt": ({"dt": -1.0}, sf.errors.OptionError),
+    "dt, words": ({"dt": "fast"}, sf.errors.OptionError),
+    "every": ({"every": 0}, sf.errors.OptionError),
+    "every, fraction": ({"every": 1.5}, sf.errors.OptionError),
+    "integrator": ({"integrator": "euler"}, sf.errors.OptionError),
+    "method": ({"method": "newton"}, sf.errors.OptionError),
+    "backend": ({"backend": "gpu"}, sf.errors.OptionError),
+    "hold": ({"hold": "yes"}, sf.errors.OptionError),
+    "hold alone": ({"hold": True}, sf.errors.NotApplicableError),
+    "compensated": ({"compensated": "yes"}, sf.errors.OptionError),
+    "parameters": ({"parameters": [1.0]}, sf.errors.NotApplicableError),
+    "empty parameters": ({"parameters": [], "control": gains}, sf.errors.NumberError),
+    "control": ({"control": 3}, sf.errors.SixfoldError),
+    "control of another shape": ({"control": lambda t, q, v: v[:2]}, sf.errors.ShapeError),
+    "control of other arguments": ({"control": lambda t: t}, sf.errors.CallbackError),
+    "f_ext shape": ({"f_ext": np.zeros((3, 6))}, sf.errors.ShapeError),
+    "f_ext": ({"f_ext": np.full((4, 6), math.nan)}, sf.errors.StateError),
+    "f_ext function": ({"f_ext": lambda t, q, v: np.zeros(3)}, sf.errors.ShapeError),
+    "f_ext_frame": ({"f_ext_frame": "tool"}, sf.errors.OptionError),
+    "f_ext_frame alone": ({"f_ext_frame": "body"}, sf.errors.NotApplicableError),
+    "limits": ({"limits": 3}, sf.errors.OptionError),
 }
 
 
@@ -236,17 +236,23 @@ def test_a_model_without_limits_has_nothing_to_stop_at():
         lambda: sf.simulate(model, None, None, 0.01, limits=True),
         lambda: sf.rollout(model, None, None, dt=DT, steps=3, limits=True),
     ):
-        with pytest.raises(sf.NotApplicableError, match=r"option 'limits'.*no joint of which"):
+        with pytest.raises(
+            sf.errors.NotApplicableError, match=r"option 'limits'.*no joint of which"
+        ):
             run()
 
 
 def test_what_a_rollout_cannot_do_is_said():
     model = MODELS["double_pendulum"]
-    with pytest.raises(sf.NotApplicableError, match=r"'solve_ivp'.*rollout(.|\n)*sixfold.simulate"):
+    with pytest.raises(
+        sf.errors.NotApplicableError, match=r"'solve_ivp'.*rollout(.|\n)*sixfold.simulate"
+    ):
         sf.rollout(model, None, None, dt=DT, steps=3, integrator="solve_ivp")
-    with pytest.raises(sf.NotApplicableError, match=r"rollout: option 'events'(.|\n)*simulate"):
+    with pytest.raises(
+        sf.errors.NotApplicableError, match=r"rollout: option 'events'(.|\n)*simulate"
+    ):
         sf.rollout(model, None, None, dt=DT, steps=3, events=lambda t, q, v: q[0])
-    with pytest.raises(sf.NotApplicableError, match=r"option 'compensated'.*'solve_ivp'"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"option 'compensated'.*'solve_ivp'"):
         sf.simulate(model, None, None, 0.01, integrator="solve_ivp", compensated=False)
 
 
@@ -279,7 +285,7 @@ def test_a_callback_in_python_is_named_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sf.rollout(model, None, None, dt=DT, steps=3, control=law, f_ext=push)
-    (one,) = [w for w in caught if w.category is sf.PythonCallbackWarning]
+    (one,) = [w for w in caught if w.category is sf.errors.PythonCallbackWarning]
     assert one.filename == __file__
     assert "control runs as Python" in str(one.message) and "f_ext runs" in str(one.message)
     assert calls

@@ -64,7 +64,7 @@ ALONE = [
     + [(simulate, *case) for case in ALONE],
 )
 def test_an_idle_option_is_refused(run, options, option, why):
-    with pytest.raises(sf.NotApplicableError) as caught:
+    with pytest.raises(sf.errors.NotApplicableError) as caught:
         run(**options)
     for word in (run.__name__, f"'{option}'", why, "fix: "):
         assert word in str(caught.value)
@@ -76,7 +76,9 @@ def test_an_idle_option_is_refused(run, options, option, why):
     [{"hold": 1.5}, {"compiled": "yes"}, {"method": "newton"}, {"backend": "jax"}, {"hold": None}],
 )
 def test_a_value_that_is_no_choice_is_refused(run, options):
-    with pytest.raises(sf.OptionError, match=f"{run.__name__}: option '{next(iter(options))}'"):
+    with pytest.raises(
+        sf.errors.OptionError, match=f"{run.__name__}: option '{next(iter(options))}'"
+    ):
         run(control=law, **options)
 
 
@@ -84,11 +86,13 @@ def test_a_value_that_is_no_choice_is_refused(run, options):
 def test_an_unknown_option_is_a_type_error(run):
     with pytest.raises(TypeError, match=f"{run.__name__}: unknown option 'tolerance'"):
         run(tolerance=1.0)
-    with pytest.raises(sf.ArgumentError, match=r"did you mean 'control'\?"):
+    with pytest.raises(sf.errors.ArgumentError, match=r"did you mean 'control'\?"):
         run(contrl=law)
-    with pytest.raises(sf.ArgumentError, match=r"fix: pass dt=\.\.\."):
+    with pytest.raises(sf.errors.ArgumentError, match=r"fix: pass dt=\.\.\."):
         run(timestep=1e-3)
-    with pytest.raises(sf.ArgumentError, match=r"fix: pass tolerances=\(relative, absolute\)"):
+    with pytest.raises(
+        sf.errors.ArgumentError, match=r"fix: pass tolerances=\(relative, absolute\)"
+    ):
         run(rtol=1e-3)
 
 
@@ -99,9 +103,7 @@ def test_simulate_and_rollout_share_the_method_of_forward_dynamics(method, backe
 
     used = []
     page = readings.METHODS[method]
-    monkeypatch.setitem(
-        readings.METHODS, method, lambda *x: used.append(method) or page(*x)
-    )
+    monkeypatch.setitem(readings.METHODS, method, lambda *x: used.append(method) or page(*x))
     model = sf.load("planar_chain:2")
     start = ([0.3, 0.2], [0.1, -0.2])
     run = sf.simulate(model, *start, 0.003, method=method, backend=backend)
@@ -123,7 +125,7 @@ def test_coupled_joints_leave_no_choice_of_method():
         lambda: sf.rollout(hand, [0.1], [0.0], dt=1e-3, steps=2, method="aba"),
         lambda: sf.forward_dynamics(hand, [0.1], [0.0], [0.0], method="aba"),
     ):
-        with pytest.raises(sf.NotApplicableError, match=r"'method'.*reduced mass matrix"):
+        with pytest.raises(sf.errors.NotApplicableError, match=r"'method'.*reduced mass matrix"):
             run()
 
 
@@ -133,33 +135,35 @@ CALLS = {
     "forward_dynamics": lambda: sf.forward_dynamics(PENDULUM, Q, Q, Q, f_ext_frame="body"),
     "bias_force": lambda: sf.bias_force(PENDULUM, Q, Q, f_ext_frame="body"),
     "joint_wrenches": lambda: sf.joint_wrenches(PENDULUM, Q, Q, Q, f_ext_frame="body"),
-    "joint_reaction_forces": lambda: sf.constraint_forces(PENDULUM, Q, Q, Q, f_ext_frame="body"),
+    "joint_reaction_forces": lambda: sf.joint_reaction_forces(
+        PENDULUM, Q, Q, Q, f_ext_frame="body"
+    ),
     "compile": lambda: sf.compile(lambda x: 2.0 * x, PENDULUM, inputs={"x": 3}),
     "export": lambda: sf.export(PENDULUM, language="julia", dtype="float"),
     "code": lambda: sf.equations(PENDULUM).code("python", "M", dtype="float"),
     "load, mimic": lambda: sf.load("puma560", mimic="free"),
     "load, package_dirs": lambda: sf.load("puma560", package_dirs=["."]),
     "load, floating_base": lambda: sf.load("puma560", floating_base=True),
-    "compare_with": lambda: sf.compare_with("pinocchio", PENDULUM, floating_base=True),
+    "compare_with": lambda: sf.interop.compare_with("pinocchio", PENDULUM, floating_base=True),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_idle_options_of_other_functions_are_refused(name):
-    with pytest.raises(sf.NotApplicableError, match="fix: "):
+    with pytest.raises(sf.errors.NotApplicableError, match="fix: "):
         CALLS[name]()
 
 
 def test_times_without_a_motion_are_refused():
     pytest.importorskip("viser")
-    with pytest.raises(sf.NotApplicableError, match="'t'"):
+    with pytest.raises(sf.errors.NotApplicableError, match="'t'"):
         sf.view(PENDULUM, q=Q, t=[0.0], block=False)
 
 
 def test_a_place_without_a_force_is_refused():
-    chain = sf.PlanarChain(m=(1.0,), I=(0.1,), l=(1.0,))
-    with pytest.raises(sf.ModelError, match="f_E"):
-        sf.skeleton_id(chain, [0.1], [0.2], [0.3], point=(0.1, 0.2))
+    chain = sf.planar.PlanarChain(m=(1.0,), I=(0.1,), l=(1.0,))
+    with pytest.raises(sf.errors.ModelError, match="f_E"):
+        sf.planar.skeleton_id(chain, [0.1], [0.2], [0.3], point=(0.1, 0.2))
 
 
 @pytest.mark.parametrize(

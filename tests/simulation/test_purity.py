@@ -675,7 +675,7 @@ def test_a_hidden_memory_is_kept_and_said_in_rollouts(make):
     options = {"dt": 1e-3, "steps": 5, "hold": True}
     python = sf.rollout(PENDULUM, [1.0, 0.5], [0.0, 0.0], control=make(), compiled=False, **options)
     reset()
-    with pytest.warns(sf.PythonCallbackWarning, match="control runs as Python"):
+    with pytest.warns(sf.errors.PythonCallbackWarning, match="control runs as Python"):
         found = sf.rollout(PENDULUM, [1.0, 0.5], [0.0, 0.0], control=make(), **options)
     np.testing.assert_array_equal(found[0], python[0])
 
@@ -773,7 +773,7 @@ def by_loop(t, q, v):
 
 def by_item_assignment(t, q, v):
     tau = np.empty(2, dtype=q.dtype)
-    tau[0] = -STIFFNESS[0] * q[0] + sf.sin(t)
+    tau[0] = -STIFFNESS[0] * q[0] + sf.math.sin(t)
     tau[1:] = -GAINS["k"] * q[1:]
     tau -= 0.1 * v
     return tau
@@ -850,11 +850,11 @@ PURE = {
     "array closure": with_parameters(np.array([1.0, 2.0])),
     "from text": eval("lambda t, q, v: -3.0 * q"),
     "table of functions": lambda t, q, v, laws=(by_loop, by_model): laws[0](t, q, v),
-    "pd": sf.controllers.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0),
-    "computed torque": sf.controllers.computed_torque(
-        PENDULUM, sf.controllers.minimum_jerk([0.0, 0.0], [1.0, 1.0], 1.0), 9.0, 6.0
+    "pd": sf.control.pd(PENDULUM, [0.0, 0.0], 1.0, 1.0),
+    "computed torque": sf.control.computed_torque(
+        PENDULUM, sf.control.minimum_jerk([0.0, 0.0], [1.0, 1.0], 1.0), 9.0, 6.0
     ),
-    "saturated": sf.controllers.saturated(PENDULUM, by_loop),
+    "saturated": sf.control.saturated(PENDULUM, by_loop),
 }
 
 
@@ -892,10 +892,12 @@ def test_compiled_true_compiles_what_is_merely_unproven():
 
 @pytest.mark.parametrize("law", [lambda t, q, v: -q if q[0] > 0 else q, lambda t, q, v: np.sort(q)])
 def test_compiled_true_names_the_reason_where_it_cannot_be(law):
-    with pytest.raises(sf.CallbackError, match=r"control\(t, q, v\) cannot be compiled") as caught:
+    with pytest.raises(
+        sf.errors.CallbackError, match=r"control\(t, q, v\) cannot be compiled"
+    ) as caught:
         run(law, compiled=True)
     assert "fix: " in str(caught.value)
-    with pytest.raises(sf.CallbackError, match="cannot be compiled"):
+    with pytest.raises(sf.errors.CallbackError, match="cannot be compiled"):
         sf.rollout(PENDULUM, [1.0, 0.5], [0, 0], dt=1e-3, steps=2, control=law, compiled=True)
 
 

@@ -117,7 +117,7 @@ def test_results_go_where_they_are_wanted():
 def test_results_that_do_not_fit_are_refused(out):
     model = sf.load("double_pendulum")
     q0, v0 = start(model, 3)
-    with pytest.raises(sf.ShapeError, match="out"):
+    with pytest.raises(sf.errors.ShapeError, match="out"):
         sf.rollout(model, q0, v0, dt=0.01, steps=4, out=out)
 
 
@@ -146,17 +146,17 @@ def test_the_prepared_call_refuses_what_the_general_call_refuses():
     sf.rollout(model, q0, v0, dt=0.01, steps=4)
     bad = q0.copy()
     bad[1, 0] = np.nan
-    with pytest.raises(sf.StateError, match=r"'q0' at \[1, 0\], joint 'shoulder'"):
+    with pytest.raises(sf.errors.StateError, match=r"'q0' at \[1, 0\], joint 'shoulder'"):
         sf.rollout(model, bad, v0, dt=0.01, steps=4)
     for dt in (-0.01, 0.0, np.inf):
-        with pytest.raises(sf.OptionError, match="dt"):
+        with pytest.raises(sf.errors.OptionError, match="dt"):
             sf.rollout(model, q0, v0, dt=dt, steps=4)
-    with pytest.raises(sf.ShapeError, match="q0"):
+    with pytest.raises(sf.errors.ShapeError, match="q0"):
         sf.rollout(model, q0[:, :1].copy(), v0, dt=0.01, steps=4)
-    with pytest.raises(sf.ShapeError, match="leading axes"):
+    with pytest.raises(sf.errors.ShapeError, match="leading axes"):
         sf.rollout(model, q0, v0[:2], dt=0.01, steps=4)
     wild = v0 + 1e200
-    with pytest.warns(sf.NonFiniteStateWarning, match="3 of 3"):
+    with pytest.warns(sf.errors.NonFiniteStateWarning, match="3 of 3"):
         sf.rollout(model, q0, wild, dt=0.01, steps=30)
 
 
@@ -169,7 +169,7 @@ def test_results_that_lie_on_arguments_or_on_each_other_are_refused():
         (np.zeros((3, 2)), np.zeros((3, 2)), (room[0], room[0])),
     ):
         for _ in range(2):
-            with pytest.raises(sf.OptionError, match="share memory"):
+            with pytest.raises(sf.errors.OptionError, match="share memory"):
                 sf.rollout(model, q0, v0, dt=0.01, steps=4, out=out)
 
 
@@ -201,7 +201,7 @@ def test_a_trajectory_that_explodes_is_named_once_and_spoils_no_other():
     calm, _ = sf.rollout(model, q0, v0, dt=1e-3, steps=30)
     wild = v0.copy()
     wild[1] = 1e200
-    with pytest.warns(sf.NonFiniteStateWarning, match=r"1 of 3 trajectories.*joint"):
+    with pytest.warns(sf.errors.NonFiniteStateWarning, match=r"1 of 3 trajectories.*joint"):
         q, _ = sf.rollout(model, q0, wild, dt=1e-3, steps=30)
     assert np.isnan(q[1, -1]).any()
     np.testing.assert_array_equal(q[[0, 2]], calm[[0, 2]])
@@ -210,23 +210,23 @@ def test_a_trajectory_that_explodes_is_named_once_and_spoils_no_other():
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"dt": 0.0}, sf.OptionError),
-        ({"dt": -1e-3}, sf.OptionError),
-        ({"dt": np.nan}, sf.OptionError),
-        ({"dt": "fast"}, sf.OptionError),
-        ({"steps": 0}, sf.OptionError),
-        ({"steps": 1.5}, sf.OptionError),
-        ({"every": -1}, sf.OptionError),
-        ({"integrator": "euler"}, sf.OptionError),
-        ({"backend": "cuda"}, sf.OptionError),
-        ({"parameters": [1.0]}, sf.NotApplicableError),
-        ({"q0": [0.0]}, sf.ShapeError),
-        ({"q0": [0.0, np.nan]}, sf.StateError),
-        ({"v0": [0.0, np.inf]}, sf.StateError),
-        ({"tau": [0.0, 1.0, 2.0]}, sf.ShapeError),
-        ({"tau": np.zeros((4, 2))}, sf.ShapeError),
-        ({"inertias": np.zeros((2, 9))}, sf.ShapeError),
-        ({"inertias": -np.ones((2, 10))}, sf.NumberError),
+        ({"dt": 0.0}, sf.errors.OptionError),
+        ({"dt": -1e-3}, sf.errors.OptionError),
+        ({"dt": np.nan}, sf.errors.OptionError),
+        ({"dt": "fast"}, sf.errors.OptionError),
+        ({"steps": 0}, sf.errors.OptionError),
+        ({"steps": 1.5}, sf.errors.OptionError),
+        ({"every": -1}, sf.errors.OptionError),
+        ({"integrator": "euler"}, sf.errors.OptionError),
+        ({"backend": "cuda"}, sf.errors.OptionError),
+        ({"parameters": [1.0]}, sf.errors.NotApplicableError),
+        ({"q0": [0.0]}, sf.errors.ShapeError),
+        ({"q0": [0.0, np.nan]}, sf.errors.StateError),
+        ({"v0": [0.0, np.inf]}, sf.errors.StateError),
+        ({"tau": [0.0, 1.0, 2.0]}, sf.errors.ShapeError),
+        ({"tau": np.zeros((4, 2))}, sf.errors.ShapeError),
+        ({"inertias": np.zeros((2, 9))}, sf.errors.ShapeError),
+        ({"inertias": -np.ones((2, 10))}, sf.errors.NumberError),
     ],
     ids=lambda x: str(x)[:30],
 )
@@ -241,7 +241,7 @@ def test_a_quaternion_that_is_not_of_unit_length_is_refused():
     model = sf.load("floating_link")
     q0 = sf.neutral(model)
     q0[6] = 2.0
-    with pytest.raises(sf.StateError, match="joint 'free'"):
+    with pytest.raises(sf.errors.StateError, match="joint 'free'"):
         sf.rollout(model, q0, np.zeros(model.nv), dt=1e-3, steps=1)
 
 
@@ -260,7 +260,7 @@ def test_a_position_that_overflows_alone_is_reported():
     inertia = sf.Inertia.from_parameters((1, 0, 0, 0, 1, 1, 1, 0, 0, 0))
     builder.add_body("box", joint=sf.Prismatic("x"), inertia=inertia)
     v0 = np.array([[0.0], [1e160], [0.0]])
-    with pytest.warns(sf.NonFiniteStateWarning, match=r"1 of 3 .*row \(1,\)"):
+    with pytest.warns(sf.errors.NonFiniteStateWarning, match=r"1 of 3 .*row \(1,\)"):
         q, v = sf.rollout(builder.build(), v0 * 0, v0, dt=1e150, steps=1)
     assert np.isfinite(v).all() and np.isinf(q[1]).all()
     assert np.isfinite(q[::2]).all()
@@ -270,5 +270,5 @@ def test_a_position_that_overflows_alone_is_reported():
 def test_more_steps_than_memory_holds_are_refused(option):
     model = sf.load("double_pendulum")
     options = {"steps": 3, "every": 1, option: 10**25}
-    with pytest.raises(sf.OptionError, match="from 1 to 1000000000"):
+    with pytest.raises(sf.errors.OptionError, match="from 1 to 1000000000"):
         sf.rollout(model, [0, 0], [0, 0], dt=0.01, **options)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.runtime import KERNELS
 from sixfold.compiler.llvm import build_scan
+from sixfold.runtime import KERNELS
 from sixfold.simulation.integrators import INTEGRATORS
 from tests.simulation.gradients import (
     MODELS,
@@ -80,7 +80,7 @@ def test_a_step_is_linearised_by_the_derivatives_of_forward_dynamics():
     found = case.gradient(
         q0, v0, tau, cost=None, final_cost=lambda q, v: weights[0] @ q + weights[1] @ v
     )
-    dq, dv, dtau = sf.forward_dynamics_derivatives(model, q0, v0, tau[0])
+    dq, dv, dtau = sf.derivatives.forward_dynamics_derivatives(model, q0, v0, tau[0])
     both = weights[1] + h * weights[0]  # q gains h v after the step
     close(found.q0, weights[0] + h * both @ dq, 1e-12)
     close(found.v0, both + h * both @ dv, 1e-12)
@@ -88,7 +88,7 @@ def test_a_step_is_linearised_by_the_derivatives_of_forward_dynamics():
 
 
 def spring(t, q, v, p):
-    return p[0] * sf.sin(t) - p[1] * v + p[2] * v * v
+    return p[0] * sf.math.sin(t) - p[1] * v + p[2] * v * v
 
 
 @pytest.mark.parametrize("hold", [False, True])
@@ -124,7 +124,7 @@ def test_derivatives_by_the_states_of_a_controller(hold):
         return case.cost(q0, v0, tau, x0=x)
 
     close(found.x0, differences(cost, lambda s: x0 + s, 2), 1e-8)
-    pid = sf.controllers.pid(case.model, target=[0.3, 0.2], kp=60.0, ki=80.0, kd=15.0)
+    pid = sf.control.pid(case.model, target=[0.3, 0.2], kp=60.0, ki=80.0, kd=15.0)
     other = Case(case.model, control=pid).gradient(q0, v0, tau)
     assert other.x0.shape == (2,) and np.abs(other.x0).min() > 0
 

@@ -40,7 +40,9 @@ def test_contact_in_single_precision():
     builder.add_body("box", joint=sf.Free(), inertia=inertia)
     box = builder.build()
     corners = itertools.product((-0.1, 0.1), repeat=3)
-    ground = sf.Ground(points=tuple(sf.ContactPoint("box", corner) for corner in corners))
+    ground = sf.contact.Ground(
+        points=tuple(sf.contact.ContactPoint("box", corner) for corner in corners)
+    )
     q = np.tile(sf.neutral(box), (9, 1))
     q[:, 2] = 0.15
     options = {"dt": 5e-4, "steps": 800, "every": 800, "contacts": ground}
@@ -53,10 +55,10 @@ def test_contact_in_single_precision():
 
 def test_single_precision_is_refused_where_nothing_is_compiled():
     arm = sf.load("pendulum")
-    with pytest.raises(sf.NotApplicableError, match="float32"):
+    with pytest.raises(sf.errors.NotApplicableError, match="float32"):
         sf.rollout(arm, None, None, **OPTIONS, dtype="float32", backend="numpy")
-    with pytest.raises(sf.OptionError, match="dtype"):
+    with pytest.raises(sf.errors.OptionError, match="dtype"):
         sf.rollout(arm, None, None, **OPTIONS, dtype="float16")
-    with pytest.raises(sf.ShapeError, match="float32"):
+    with pytest.raises(sf.errors.ShapeError, match="float32"):
         out = (np.empty((50, 1)), np.empty((50, 1)))
         sf.rollout(arm, None, None, **OPTIONS, dtype="float32", out=out)

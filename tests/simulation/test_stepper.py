@@ -84,7 +84,7 @@ def test_functions_see_the_state_after_the_step():
 
 def test_rows_do_not_depend_on_the_batch():
     model = sf.load("quadruped")
-    ground = sf.Ground(friction=0.8)
+    ground = sf.contact.Ground(friction=0.8)
     q, v = states(model, 19)
     q[:, :3] = 0.0, 0.0, 0.28
     q[:, 3:7] = 0.0, 0.0, 0.0, 1.0
@@ -108,7 +108,7 @@ def test_rows_do_not_depend_on_the_batch():
 
 def test_contacts_keep_their_warm_start():
     model = sf.load("quadruped")
-    ground = sf.Ground(friction=0.8)
+    ground = sf.contact.Ground(friction=0.8)
     q = sf.neutral(model)
     q[2], q[7:] = 0.2987, np.tile([0.0, 0.8, -1.6], 4)
     home = tuple(q[7:])
@@ -243,12 +243,12 @@ def test_results_stay_for_one_more_step():
 
 def test_models_with_loops_stay_closed():
     leg = sf.load("four_bar_leg")
-    q = sf.assemble(leg)
+    q = sf.loops.assemble(leg)
     stepper = sf.Stepper(leg, dt=1e-3)
     stepper.reset(q)
     for _ in range(20):
         stepper.step(np.zeros(leg.nv))
-    assert np.abs(sf.constraint_gaps(leg, stepper.q)).max() < 1e-9
+    assert np.abs(sf.loops.constraint_gaps(leg, stepper.q)).max() < 1e-9
 
 
 class Counter:
@@ -260,23 +260,31 @@ class Counter:
 
 
 BAD = {
-    "rows": ({"rows": 0}, sf.OptionError, "rows"),
-    "dt": ({"dt": -1.0}, sf.OptionError, "dt"),
-    "integrator": ({"integrator": "euler"}, sf.OptionError, "integrator"),
-    "actions missing": ({"control": push}, sf.OptionError, "actions"),
-    "actions idle": ({"actions": 5}, sf.NotApplicableError, "actions"),
-    "bounds": ({"bounds": (1.0, -1.0)}, sf.OptionError, "bounds"),
-    "control": ({"control": 3, "actions": 1}, sf.ArgumentError, "control"),
-    "observe": ({"observe": lambda t, q: q}, sf.CallbackError, "observe"),
-    "observed shape": ({"observe": lambda t, q, v: q[0]}, sf.ShapeError, "observe"),
-    "reward shape": ({"reward": lambda t, q, v, a: q}, sf.ShapeError, "reward"),
-    "memory": ({"observe": Counter()}, sf.CallbackError, "remember"),
-    "choice": ({"reward": lambda t, q, v, a: 1.0 if q[0] > 0 else 0.0}, sf.CallbackError, "reward"),
-    "parameters idle": ({"parameters": [1.0]}, sf.NotApplicableError, "parameters"),
-    "inertias": ({"inertias": np.full((2, 10), -1.0)}, sf.NumberError, "mass"),
-    "dtype": ({"dtype": "float16"}, sf.OptionError, "dtype"),
-    "leading axes": ({"f_ext": np.zeros((3, 2, 6))}, sf.ShapeError, "leading"),
-    "contacts": ({"contacts": sf.Ground(), "integrator": "rk4"}, sf.SixfoldError, "contact|touch"),
+    "rows": ({"rows": 0}, sf.errors.OptionError, "rows"),
+    "dt": ({"dt": -1.0}, sf.errors.OptionError, "dt"),
+    "integrator": ({"integrator": "euler"}, sf.errors.OptionError, "integrator"),
+    "actions missing": ({"control": push}, sf.errors.OptionError, "actions"),
+    "actions idle": ({"actions": 5}, sf.errors.NotApplicableError, "actions"),
+    "bounds": ({"bounds": (1.0, -1.0)}, sf.errors.OptionError, "bounds"),
+    "control": ({"control": 3, "actions": 1}, sf.errors.ArgumentError, "control"),
+    "observe": ({"observe": lambda t, q: q}, sf.errors.CallbackError, "observe"),
+    "observed shape": ({"observe": lambda t, q, v: q[0]}, sf.errors.ShapeError, "observe"),
+    "reward shape": ({"reward": lambda t, q, v, a: q}, sf.errors.ShapeError, "reward"),
+    "memory": ({"observe": Counter()}, sf.errors.CallbackError, "remember"),
+    "choice": (
+        {"reward": lambda t, q, v, a: 1.0 if q[0] > 0 else 0.0},
+        sf.errors.CallbackError,
+        "reward",
+    ),
+    "parameters idle": ({"parameters": [1.0]}, sf.errors.NotApplicableError, "parameters"),
+    "inertias": ({"inertias": np.full((2, 10), -1.0)}, sf.errors.NumberError, "mass"),
+    "dtype": ({"dtype": "float16"}, sf.errors.OptionError, "dtype"),
+    "leading axes": ({"f_ext": np.zeros((3, 2, 6))}, sf.errors.ShapeError, "leading"),
+    "contacts": (
+        {"contacts": sf.contact.Ground(), "integrator": "rk4"},
+        sf.errors.SixfoldError,
+        "contact|touch",
+    ),
 }
 
 
@@ -290,15 +298,15 @@ def test_bad_arguments_are_named(case):
 
 def test_bad_calls_are_named():
     stepper = sf.Stepper(sf.load("double_pendulum"), 4, dt=0.01)
-    with pytest.raises(sf.ShapeError, match="action"):
+    with pytest.raises(sf.errors.ShapeError, match="action"):
         stepper.step(np.zeros((3, 2)))
-    with pytest.raises(sf.OptionError, match="rows"):
+    with pytest.raises(sf.errors.OptionError, match="rows"):
         stepper.reset(rows=[5])
-    with pytest.raises(sf.OptionError, match="rows"):
+    with pytest.raises(sf.errors.OptionError, match="rows"):
         stepper.reset(rows=0.5)
-    with pytest.raises(sf.ShapeError, match="leading"):
+    with pytest.raises(sf.errors.ShapeError, match="leading"):
         stepper.reset(np.zeros((3, 2)), rows=[0, 1])
-    with pytest.raises(sf.StateError, match="finite"):
+    with pytest.raises(sf.errors.StateError, match="finite"):
         stepper.reset([np.nan, 0.0])
 
 
@@ -345,9 +353,9 @@ def test_returns_are_the_rewards_of_steps_one_by_one(ended):
 
 def test_returns_need_one_row_and_a_reward():
     model = sf.load("cart_pendulum")
-    with pytest.raises(sf.NotApplicableError, match="reward"):
+    with pytest.raises(sf.errors.NotApplicableError, match="reward"):
         sf.Stepper(model, dt=0.01).returns(np.zeros((2, 3, 2)))
-    with pytest.raises(sf.NotApplicableError, match="rows"):
+    with pytest.raises(sf.errors.NotApplicableError, match="rows"):
         sf.Stepper(model, 2, dt=0.01, reward=cost).returns(np.zeros((2, 3, 2)))
-    with pytest.raises(sf.ShapeError, match="sequences"):
+    with pytest.raises(sf.errors.ShapeError, match="sequences"):
         sf.Stepper(model, dt=0.01, reward=cost).returns(np.zeros((3, 2)))

@@ -88,7 +88,7 @@ def test_a_stepper_and_a_task_take_a_system():
         each.reset(*START)
         each.step([2.0])
     np.testing.assert_array_equal(steppers[0].q, steppers[1].q)
-    task = sf.Task(
+    task = sf.learn.Task(
         "push",
         system,
         dt=1e-3,
@@ -105,17 +105,19 @@ def test_a_stepper_and_a_task_take_a_system():
 
 def test_linearize_and_optimal_control_take_a_system():
     wrench = np.full((2, 6), 0.3)
-    found = sf.linearize(sf.System(MODEL, f_ext=wrench), *START, [0.0, 0.0])
-    wanted = sf.linearize(MODEL, *START, [0.0, 0.0], f_ext=wrench)
+    found = sf.control.linearize(sf.System(MODEL, f_ext=wrench), *START, [0.0, 0.0])
+    wanted = sf.control.linearize(MODEL, *START, [0.0, 0.0], f_ext=wrench)
     np.testing.assert_array_equal(found.A, wanted.A)
     options = {"dt": 1e-2, "steps": 3, "final_cost": lambda q, v: q @ q}
-    found = sf.optimal_control(sf.System(MODEL), *START, **options)
-    np.testing.assert_array_equal(found.q, sf.optimal_control(MODEL, *START, **options).q)
+    found = sf.control.optimal_control(sf.System(MODEL), *START, **options)
+    np.testing.assert_array_equal(found.q, sf.control.optimal_control(MODEL, *START, **options).q)
     for call in (
-        lambda system: sf.linearize(system, *START, [0.0, 0.0]),
-        lambda system: sf.optimal_control(system, *START, **options),
+        lambda system: sf.control.linearize(system, *START, [0.0, 0.0]),
+        lambda system: sf.control.optimal_control(system, *START, **options),
     ):
-        with pytest.raises(sf.NotApplicableError, match=r"option 'control'(.|\n)*without it"):
+        with pytest.raises(
+            sf.errors.NotApplicableError, match=r"option 'control'(.|\n)*without it"
+        ):
             call(sf.System(MODEL, control=law))
 
 
@@ -133,14 +135,14 @@ def test_other_inertias_move_as_the_model_with_them():
 
 def test_fields_are_checked_when_the_system_is_made():
     for options, error in (
-        ({"method": "newton"}, sf.OptionError),
-        ({"hold": True}, sf.NotApplicableError),
-        ({"compensated": 3}, sf.OptionError),
-        ({"f_ext_frame": "body"}, sf.NotApplicableError),
+        ({"method": "newton"}, sf.errors.OptionError),
+        ({"hold": True}, sf.errors.NotApplicableError),
+        ({"compensated": 3}, sf.errors.OptionError),
+        ({"f_ext_frame": "body"}, sf.errors.NotApplicableError),
     ):
         with pytest.raises(error, match=f"System: option '{next(iter(options))}'"):
             sf.System(MODEL, **options)
-    with pytest.raises(sf.ArgumentError, match="first argument must be a Model"):
+    with pytest.raises(sf.errors.ArgumentError, match="first argument must be a Model"):
         sf.System("panda")
     with pytest.raises(dataclasses.FrozenInstanceError):
         sf.System(MODEL).hold = True
@@ -162,12 +164,12 @@ def test_the_keywords_have_the_names_of_the_fields():
     ],
 )
 def test_a_stepper_refuses_what_it_cannot_do(system, words):
-    with pytest.raises(sf.NotApplicableError, match=f"Stepper: option {words}"):
+    with pytest.raises(sf.errors.NotApplicableError, match=f"Stepper: option {words}"):
         sf.Stepper(system, dt=1e-3)
 
 
 def test_an_unknown_device_is_refused():
-    with pytest.raises(sf.OptionError, match="'device'"):
+    with pytest.raises(sf.errors.OptionError, match="'device'"):
         sf.rollout(MODEL, *START, dt=1e-3, steps=2, device="tpu")
 
 
@@ -238,7 +240,7 @@ def test_a_law_that_is_compiled_on_the_user_s_word_is_traced_at_each_call(traces
 
 
 def test_a_warm_rollout_with_contacts_takes_few_frames():
-    robot, ground = sf.load("quadruped"), sf.Ground()
+    robot, ground = sf.load("quadruped"), sf.contact.Ground()
     q = np.tile(sf.neutral(robot), (4, 1))
     v = np.zeros((4, robot.nv))
     options = {"dt": 2e-3, "steps": 5}
@@ -254,8 +256,8 @@ def test_a_warm_rollout_with_contacts_takes_few_frames():
 
 def test_a_warm_simulation_with_a_law_takes_few_frames():
     arm = sf.load("puma560")
-    path = sf.controllers.minimum_jerk(np.zeros(6), np.full(6, 0.5), 1.0)
-    for own in (sf.controllers.computed_torque(arm, path, kp=400.0, kd=40.0), lambda t, q, v: -v):
+    path = sf.control.minimum_jerk(np.zeros(6), np.full(6, 0.5), 1.0)
+    for own in (sf.control.computed_torque(arm, path, kp=400.0, kd=40.0), lambda t, q, v: -v):
         call = lambda own=own: sf.simulate(arm, np.zeros(6), None, 0.1, control=own)  # noqa: E731
         call()
         call()
@@ -263,12 +265,12 @@ def test_a_warm_simulation_with_a_law_takes_few_frames():
 
 
 def test_a_start_off_the_unit_sphere_is_refused_by_warm_rollouts_too():
-    robot, ground = sf.load("quadruped"), sf.Ground()
+    robot, ground = sf.load("quadruped"), sf.contact.Ground()
     q, v = np.tile(sf.neutral(robot), (2, 1)), np.zeros((2, robot.nv))
     options = {"dt": 2e-3, "steps": 2, "contacts": ground}
     sf.rollout(robot, q, v, **options)
     q[1, 3:7] *= 1.1
-    with pytest.raises(sf.StateError, match="length 1"):
+    with pytest.raises(sf.errors.StateError, match="length 1"):
         sf.rollout(robot, q, v, **options)
     q[1, 3:7] /= 1.1 * (1 + 1e-8)
     near = sf.rollout(robot, q, v, **options)[0]
@@ -279,7 +281,7 @@ def test_warm_rollouts_see_another_ground():
     robot = sf.load("quadruped")
     q, v = np.tile(sf.neutral(robot), (2, 1)), np.zeros((2, robot.nv))
     found = [
-        sf.rollout(robot, q, v, dt=2e-3, steps=20, contacts=sf.Ground(height=height))[0]
+        sf.rollout(robot, q, v, dt=2e-3, steps=20, contacts=sf.contact.Ground(height=height))[0]
         for height in (-5.0, -5.0, 0.3)
     ]
     np.testing.assert_array_equal(found[0], found[1])

@@ -21,7 +21,7 @@ def batch():
 @pytest.fixture(scope="module")
 def single():
     q, v = sf.random_state(MODEL, seed=2)
-    law = sf.controllers.gravity_compensation(MODEL)
+    law = sf.control.gravity_compensation(MODEL)
     events = lambda t, q, v: t - 0.05  # noqa: E731
     return sf.simulate(MODEL, q, v, 0.2, dt=2e-3, integrator="lie_rk4", control=law, events=events)
 
@@ -47,11 +47,11 @@ def test_a_slice_takes_samples(batch):
     np.testing.assert_array_equal(part.total, batch.total[..., 10:50:2])
     last = batch[-1]
     assert last.t.tolist() == [batch.t[-1]] and last.q.shape == (2, 3, 1, MODEL.nq)
-    with pytest.raises(sf.SampleError, match="there are 101 samples"):
+    with pytest.raises(sf.errors.SampleError, match="there are 101 samples"):
         batch[1000]
     with pytest.raises(IndexError):  # which ends a loop over the samples
         batch[-1000]
-    with pytest.raises(sf.NumberError, match="select"):
+    with pytest.raises(sf.errors.NumberError, match="select"):
         batch["q"]
 
 
@@ -61,7 +61,7 @@ def test_a_start_is_selected(batch):
     assert one.lead == () and batch.select(0).lead == (3,)
     assert batch.select(slice(None), 1).lead == (2,)
     for wrong in ((5,), (0, 0, 0)):
-        with pytest.raises(sf.NumberError, match="leading shape"):
+        with pytest.raises(sf.errors.NumberError, match="leading shape"):
             batch.select(*wrong)
 
 
@@ -100,16 +100,16 @@ def test_resampling_is_even(single):
     np.testing.assert_allclose(again.t, np.arange(7) * 0.03)
     np.testing.assert_allclose(again.total, again.kinetic + again.potential)
     for wrong in (0, -1, np.nan, "fast"):
-        with pytest.raises(sf.OptionError, match="dt"):
+        with pytest.raises(sf.errors.OptionError, match="dt"):
             single.resample(wrong)
 
 
 def test_times_outside_are_refused(single):
-    with pytest.raises(sf.StateError, match=r"times from 0 to 0\.2 s"):
+    with pytest.raises(sf.errors.StateError, match=r"times from 0 to 0\.2 s"):
         single.at([0.1, 0.3])
-    with pytest.raises(sf.StateError):
+    with pytest.raises(sf.errors.StateError):
         single.at([np.nan])
-    with pytest.raises(sf.ShapeError):
+    with pytest.raises(sf.errors.ShapeError):
         single.at(0.1)
 
 
@@ -134,14 +134,14 @@ def test_joints_of_the_users_own_need_the_model_beside_the_file(tmp_path):
     ball = sf.load("rolling_ball")
     made = sf.simulate(ball, [0.0], [1.0], 0.01)
     made.save(tmp_path / "ball.npz")
-    with pytest.raises(sf.TrajectoryFileError, match="pass model="):
+    with pytest.raises(sf.errors.TrajectoryFileError, match="pass model="):
         sf.Trajectory.load(tmp_path / "ball.npz")
     same(made, sf.Trajectory.load(tmp_path / "ball.npz", ball))
 
 
 def test_another_model_is_refused(single, tmp_path):
     single.save(tmp_path / "run.npz")
-    with pytest.raises(sf.TrajectoryFileError, match="another model, 'flyer'"):
+    with pytest.raises(sf.errors.TrajectoryFileError, match="another model, 'flyer'"):
         sf.Trajectory.load(tmp_path / "run.npz", sf.load("pendulum"))
 
 
@@ -162,17 +162,17 @@ def test_files_that_hold_no_trajectory_are_named(single, tmp_path):
         "text.npz other.npz array.npy objects.npz cut.npz short.npz less.npz text2.npz missing.npz"
     )
     for name in names.split():
-        with pytest.raises(sf.TrajectoryFileError, match=r"fix: ") as caught:
+        with pytest.raises(sf.errors.TrajectoryFileError, match=r"fix: ") as caught:
             sf.Trajectory.load(tmp_path / name)
         assert name in str(caught.value)
-    with pytest.raises(sf.TrajectoryFileError):
+    with pytest.raises(sf.errors.TrajectoryFileError):
         sf.Trajectory.load(tmp_path)
 
 
 def test_a_folder_that_is_not_there_is_named(single, tmp_path):
-    with pytest.raises(sf.OutputFileError, match="cannot be written"):
+    with pytest.raises(sf.errors.OutputFileError, match="cannot be written"):
         single.save(tmp_path / "nowhere" / "run.npz")
-    with pytest.raises(sf.ArgumentError, match="'path'"):
+    with pytest.raises(sf.errors.ArgumentError, match="'path'"):
         single.save(3)
 
 
@@ -201,7 +201,7 @@ def test_a_dataset_has_labelled_axes(batch, single):
 def test_a_missing_library_is_named(single, monkeypatch, tmp_path, method, name):
     monkeypatch.setitem(sys.modules, name, None)
     arguments = (tmp_path / "x",) if method == "to_parquet" else ()
-    with pytest.raises(sf.NotApplicableError, match=f"pip install {name}"):
+    with pytest.raises(sf.errors.NotApplicableError, match=f"pip install {name}"):
         getattr(single, method)(*arguments)
 
 
@@ -229,16 +229,18 @@ def test_a_file_has_the_format_of_its_suffix(batch, tmp_path):
 
 def test_a_suffix_without_a_format_is_refused_with_those_there_are(single, tmp_path):
     for name in ("run.txt", "run", "run.npz.gz", "run.json"):
-        with pytest.raises(sf.TrajectoryFileError, match=r"\*\.npz, \*\.csv, \*\.parquet"):
+        with pytest.raises(sf.errors.TrajectoryFileError, match=r"\*\.npz, \*\.csv, \*\.parquet"):
             single.save(tmp_path / name)
-        with pytest.raises(sf.TrajectoryFileError, match=r"give an \.npz file"):
+        with pytest.raises(sf.errors.TrajectoryFileError, match=r"give an \.npz file"):
             sf.Trajectory.load(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_table_is_not_taken_for_a_motion(single, tmp_path):
     single.save(tmp_path / "run.csv")
-    with pytest.raises(sf.TrajectoryFileError, match=r"is a table.*\n  fix: save .* as \.npz"):
+    with pytest.raises(
+        sf.errors.TrajectoryFileError, match=r"is a table.*\n  fix: save .* as \.npz"
+    ):
         sf.Trajectory.load(tmp_path / "run.csv")
 
 
@@ -249,5 +251,5 @@ def test_a_table_is_not_taken_for_a_motion(single, tmp_path):
 def test_a_motion_made_by_hand_has_arrays_that_fit(single, changes):
     from dataclasses import replace
 
-    with pytest.raises((sf.ShapeError, sf.NumberError), match="Trajectory: argument"):
+    with pytest.raises((sf.errors.ShapeError, sf.errors.NumberError), match="Trajectory: argument"):
         replace(single, **changes)

@@ -13,12 +13,12 @@ from sixfold.spatial import ForceSubspace, JointMatrix, quantity, to_array
 
 RNG = np.random.default_rng(5)
 SIX = RNG.standard_normal(6)
-M = sf.Motion.of(SIX)
-F = sf.Force.of(SIX[::-1])
+M = sf.spatial.Motion.of(SIX)
+F = sf.spatial.Force.of(SIX[::-1])
 X = sf.Transform.from_rpy((0.3, -0.2, 0.9), (1.0, -2.0, 0.5))
 I = sf.Inertia.from_mass(2.0, (0.1, 0.2, -0.3), (0.3, 0.4, 0.5))
-A = sf.ArticulatedInertia.of(I)
-S = sf.Subspace(M, sf.Motion.of([0, 0, 1, 0, 0, 0]))
+A = sf.spatial.ArticulatedInertia.of(I)
+S = sf.spatial.Subspace(M, sf.spatial.Motion.of([0, 0, 1, 0, 0, 0]))
 U = I @ S
 D = S.T @ U
 ALL = (M, F, X, I, A, S, U, D)
@@ -48,34 +48,39 @@ def test_products_of_arrays_are_arrays_of_products():
 
 def test_a_batch_inside_the_numbers_becomes_leading_axes():
     many = RNG.standard_normal((6, 4, 5))
-    m = sf.Motion.of(many)
+    m = sf.spatial.Motion.of(many)
     assert np.array_equal(np.asarray(m), np.moveaxis(many, 0, -1))
     turned = sf.Transform(
-        sf.spatial.rotation(sf.Vector3(0.0, 0.0, 1.0), np.cos(many[0]), np.sin(many[0])),
-        sf.Vector3(many[1], 0.0, 1.0),
+        sf.spatial.rotation(sf.spatial.Vector3(0.0, 0.0, 1.0), np.cos(many[0]), np.sin(many[0])),
+        sf.spatial.Vector3(many[1], 0.0, 1.0),
     )
     assert np.asarray(turned).shape == (4, 5, 6, 6)
     assert np.allclose((np.asarray(turned) @ np.asarray(m)[..., None])[..., 0], turned @ m)
     assert str(m) == "Motion of 4 x 5 states" and m._repr_latex_() is None
-    single = sf.Motion.of([np.ones(3, np.float32)] * 6)
+    single = sf.spatial.Motion.of([np.ones(3, np.float32)] * 6)
     assert np.asarray(single).dtype == np.float32
 
 
 def test_symbols_and_long_numbers_stay_what_they_are():
-    m = sf.Motion.of([0, 0, THETA, sympy.sin(THETA) / 2, 0, 1])
+    m = sf.spatial.Motion.of([0, 0, THETA, sympy.sin(THETA) / 2, 0, 1])
     array = np.asarray(m)
     assert array.dtype == object and array[2] is THETA and array[0] == 0
     assert str(m) == "Motion(w=(0, 0, theta), v=(sin(theta)/2, 0, 1))"
     assert "\\theta" in m._repr_latex_() and "\\frac" in m._repr_latex_()
     long = gmpy2.mpfr("0.1", 200)
-    assert np.asarray(sf.Force.of([long, 0, 0, 0, 0, 1]))[0] is long
+    assert np.asarray(sf.spatial.Force.of([long, 0, 0, 0, 0, 1]))[0] is long
 
 
 def test_text_is_short_and_repr_keeps_every_digit():
-    m = sf.Motion.of([0, 0, 1, 0.5, 1 / 3, -1e-9])
+    m = sf.spatial.Motion.of([0, 0, 1, 0.5, 1 / 3, -1e-9])
     assert str(m) == "Motion(w=(0, 0, 1), v=(0.5, 0.33333, -1e-09))"
-    assert str(sf.Force.of([1, 2, 3, 4, 5, 6])) == "Force(n=(1, 2, 3), f=(4, 5, 6))"
-    names = {"Motion": sf.Motion, "Vector3": sf.Vector3, "Subspace": sf.Subspace, "np": np}
+    assert str(sf.spatial.Force.of([1, 2, 3, 4, 5, 6])) == "Force(n=(1, 2, 3), f=(4, 5, 6))"
+    names = {
+        "Motion": sf.spatial.Motion,
+        "Vector3": sf.spatial.Vector3,
+        "Subspace": sf.spatial.Subspace,
+        "np": np,
+    }
     assert eval(repr(m), names) == m and eval(repr(S), names) == S
     assert repr(U).startswith("ForceSubspace(Force(ang=")
     assert str(D).startswith("JointMatrix((")
@@ -83,7 +88,7 @@ def test_text_is_short_and_repr_keeps_every_digit():
 
 
 def test_latex_has_a_rule_between_the_halves():
-    text = sf.Motion.of([0, 0, 1, 0.5, 0, 2e-7])._repr_latex_()
+    text = sf.spatial.Motion.of([0, 0, 1, 0.5, 0, 2e-7])._repr_latex_()
     assert text.startswith("$") and text.endswith("$") and text.count("\\\\") == 5
     assert "\\hline 0.5" in text and "2 \\cdot 10^{-7}" in text
     assert "{ccc|ccc}" in X._repr_latex_() and X._repr_latex_().count("&") == 30
@@ -103,9 +108,9 @@ def test_an_array_scales_to_a_batch_also_one_of_symbols():
     several = np.arange(3.0)
     assert np.allclose(several * M, several[:, None] * SIX)
     symbols = np.array([THETA, 2 * THETA], dtype=object)
-    found = np.asarray(symbols * sf.Motion.of([0, 0, 1, 0, 0, 0]))
+    found = np.asarray(symbols * sf.spatial.Motion.of([0, 0, 1, 0, 0, 0]))
     assert found.shape == (2, 6) and found[1, 2] == 2 * THETA
-    assert type(THETA * M) is sf.Motion and (THETA * M).ang.x == SIX[0] * THETA
+    assert type(THETA * M) is sf.spatial.Motion and (THETA * M).ang.x == SIX[0] * THETA
 
 
 @pytest.mark.parametrize("other", ALL, ids=lambda x: type(x).__name__)
@@ -130,22 +135,22 @@ def test_an_array_is_always_made():
 
 def test_what_is_no_quantity_is_refused():
     for bad in ("motion", None, [1.0, "x"], {"a": 1}):
-        with pytest.raises(sf.ArgumentError, match="to_array"):
+        with pytest.raises(sf.errors.ArgumentError, match="to_array"):
             to_array(bad)
-    with pytest.raises(sf.ShapeError, match="rows of one length"):
+    with pytest.raises(sf.errors.ShapeError, match="rows of one length"):
         to_array([[1.0, 2.0], [3.0]])
-    with pytest.raises(sf.NumberError, match="do not go together"):
+    with pytest.raises(sf.errors.NumberError, match="do not go together"):
         to_array([np.ones(2), np.ones(3)])
 
 
 def test_a_velocity_field_is_the_velocity_at_each_point():
     points = RNG.standard_normal((7, 3))
     field = sf.spatial.velocity_field(M, points)
-    each = [sf.spatial.velocity_at(M, sf.Vector3.of(p)) for p in points]
+    each = [sf.spatial.velocity_at(M, sf.spatial.Vector3.of(p)) for p in points]
     assert np.allclose(field, np.array(each, float), rtol=1e-15)
-    many = sf.Motion.of(RNG.standard_normal((6, 4, 1)))
+    many = sf.spatial.Motion.of(RNG.standard_normal((6, 4, 1)))
     assert sf.spatial.velocity_field(many, points).shape == (4, 7, 3)
-    still = sf.spatial.velocity_field(sf.Motion.zero(), points)
+    still = sf.spatial.velocity_field(sf.spatial.Motion.zero(), points)
     assert still.shape == (7, 3) and not still.any()
 
 
@@ -157,25 +162,27 @@ def test_the_field_of_a_moving_body_keeps_all_distances():
 
 
 def test_a_field_may_be_symbolic():
-    turning = sf.Motion.of([0, 0, THETA, 0, 0, 0])
+    turning = sf.spatial.Motion.of([0, 0, THETA, 0, 0, 0])
     field = sf.spatial.velocity_field(turning, [[1, 0, 0], [0, 2, 0]])
     assert field.tolist() == [[0, THETA, 0], [-2 * THETA, 0, 0]]
 
 
 def test_points_are_positions():
-    with pytest.raises(sf.ShapeError, match="points"):
+    with pytest.raises(sf.errors.ShapeError, match="points"):
         sf.spatial.velocity_field(M, np.ones((4, 2)))
-    with pytest.raises(sf.ArgumentError, match="points"):
+    with pytest.raises(sf.errors.ArgumentError, match="points"):
         sf.spatial.velocity_field(M, "here")
-    with pytest.raises(sf.ArgumentError, match="argument 'v'"):
+    with pytest.raises(sf.errors.ArgumentError, match="argument 'v'"):
         sf.spatial.velocity_field(F, np.ones((4, 3)))
 
 
 def test_a_force_is_not_taken_for_a_motion():
     for call in (sf.spatial.classical_acceleration, sf.spatial.spatial_acceleration):
-        with pytest.raises(sf.ArgumentError, match="expected: a Motion"):
+        with pytest.raises(sf.errors.ArgumentError, match="expected: a Motion"):
             call(F, M)
-    with pytest.raises(sf.ArgumentError, match="expected: an Inertia or an ArticulatedInertia"):
+    with pytest.raises(
+        sf.errors.ArgumentError, match="expected: an Inertia or an ArticulatedInertia"
+    ):
         sf.spatial.inertia_rate(X, M)
 
 
@@ -183,13 +190,13 @@ def test_a_force_is_not_taken_for_a_motion():
 def test_vectors_and_numbers_of_small_functions_are_looked_at(call):
     good = {"skew": (), "rotation": (0.6, 0.8), "steiner": (), "products": (0.1, 0.2)}[call]
     first = (1.0,) if call == "steiner" else ()
-    with pytest.raises(sf.SixfoldError, match=call):
+    with pytest.raises(sf.errors.SixfoldError, match=call):
         getattr(sf.spatial, call)(*first, "no vector", *good)
 
 
 def test_a_wrong_number_beside_a_good_vector_is_named():
-    with pytest.raises(sf.NumberError, match="'s'"):
-        sf.spatial.rotation(sf.Vector3(0.0, 0.0, 1.0), 0.6, "x")
+    with pytest.raises(sf.errors.NumberError, match="'s'"):
+        sf.spatial.rotation(sf.spatial.Vector3(0.0, 0.0, 1.0), 0.6, "x")
 
 
 MODULES = (

@@ -68,8 +68,8 @@ def tree_errors(k: int, *, compiled: bool) -> Iterator[Measured]:
     }
     if compiled:
         found["default"] = [
-            np.array(sf.inverse_dynamics_derivatives(model, q, v, a)),
-            np.array(sf.forward_dynamics_derivatives(model, q, v, a)),
+            np.array(sf.derivatives.inverse_dynamics_derivatives(model, q, v, a)),
+            np.array(sf.derivatives.forward_dynamics_derivatives(model, q, v, a)),
         ]
     for way, (by_id, by_fd) in found.items():
         for letter, x, ref in zip("qva", by_id, inverse, strict=True):
@@ -119,11 +119,11 @@ def robot_errors(pair: Pair, where: str, states: int = 3) -> Iterator[Measured]:
     pin, model, rows = pair.pin, pair.ours, pair.rows()
     q, v = sf.random_state(model, states, seed=0)
     a = np.random.default_rng(0).standard_normal(v.shape)
-    ours = sf.inverse_dynamics_derivatives(model, q, v, a)
+    ours = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a)
     tau = sf.inverse_dynamics(model, q, v, a)
     try:
-        forward = sf.forward_dynamics_derivatives(model, q, v, tau)
-    except sf.SingularModelError:
+        forward = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau)
+    except sf.errors.SingularModelError:
         forward = None
     at = np.ix_(rows, rows)
     for k in range(states):

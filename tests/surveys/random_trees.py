@@ -48,9 +48,9 @@ from sixfold.dynamics.book.operators import equations
 from sixfold.dynamics.book.operators.inertial_axes import inertial
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.kinematics import no_forces
+from sixfold.model import Model, Tree
 from sixfold.quantities import readings
 from sixfold.runtime.kernels.kernels import kernel_tree
-from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, plain
 from sixfold.spatial import IDENTITY3, Transform, Vector3
 

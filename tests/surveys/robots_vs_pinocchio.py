@@ -23,8 +23,8 @@ import gmpy2
 import numpy as np
 
 import sixfold as sf
-from sixfold.quantities import readings
 from sixfold.formats import bundled
+from sixfold.quantities import readings
 from sixfold.scalar import plain
 
 EPS = np.finfo(float).eps
@@ -102,7 +102,7 @@ def ours(pair, states, seed=0, backend=None):
     push = rng.standard_normal(v.shape) * np.abs(loads).max(axis=-1, keepdims=True, initial=0.0)
     try:
         forward = sf.forward_dynamics(model, q, v, push, **options)
-    except sf.SingularModelError:
+    except sf.errors.SingularModelError:
         forward = None
     poses = np.moveaxis(sf.body_poses(model, q, **options), 1, 0)
     return Results(

@@ -14,9 +14,9 @@ REDUCTIONS = ("mean", "deviation", "covariance", "extremes", "quantiles")
 def draw():
     """Return configurations within limits, and velocities."""
     return {
-        "q": sf.draws.configuration(ARM),
-        "v": sf.draws.normal(np.zeros(6), 0.5),
-        "load": sf.draws.log_uniform(0.1, 10.0),
+        "q": sf.sweeps.draws.configuration(ARM),
+        "v": sf.sweeps.draws.normal(np.zeros(6), 0.5),
+        "load": sf.sweeps.draws.log_uniform(0.1, 10.0),
     }
 
 
@@ -28,7 +28,7 @@ def torques(q, v, load):
 
 def reduced(engine="serial", rows=ROWS, **options):
     """Return the sweep of all that."""
-    return sf.sweep(
+    return sf.sweeps.sweep(
         torques, rows, seed=7, draw=draw(), reduce=list(REDUCTIONS), engine=engine, **options
     )
 

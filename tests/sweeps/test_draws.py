@@ -38,10 +38,10 @@ def test_draws_have_the_moments_that_they_say():
     n = 40_000
     found = draw_rows(
         {
-            "u": sf.draws.uniform([-1.0, 2.0], [1.0, 6.0]),
-            "z": sf.draws.normal(3.0, [1.0, 0.5]),
-            "g": sf.draws.log_uniform(0.01, 100.0),
-            "c": sf.draws.choice([1.0, 2.0, 4.0]),
+            "u": sf.sweeps.draws.uniform([-1.0, 2.0], [1.0, 6.0]),
+            "z": sf.sweeps.draws.normal(3.0, [1.0, 0.5]),
+            "g": sf.sweeps.draws.log_uniform(0.01, 100.0),
+            "c": sf.sweeps.draws.choice([1.0, 2.0, 4.0]),
         },
         11,
         0,
@@ -61,27 +61,27 @@ def test_draws_have_the_moments_that_they_say():
 
 def test_configurations_are_states_of_the_model():
     model = sf.load("floating_link")
-    q = draw_rows({"q": sf.draws.configuration(model)}, 2, 0, 20_000)["q"]
+    q = draw_rows({"q": sf.sweeps.draws.configuration(model)}, 2, 0, 20_000)["q"]
     part = model.coordinates.quaternions[0][1]
     np.testing.assert_allclose(np.linalg.norm(q[:, part], axis=1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(q[:, part].mean(axis=0), 0.0, atol=0.02)
     np.testing.assert_allclose((q[:, part] ** 2).mean(axis=0), 0.25, atol=0.01)
-    arm = draw_rows({"q": sf.draws.configuration(ARM)}, 2, 0, 1000)["q"]
+    arm = draw_rows({"q": sf.sweeps.draws.configuration(ARM)}, 2, 0, 1000)["q"]
     assert np.abs(arm).max() <= np.pi
 
 
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: sf.draws.uniform(1.0, 0.0), sf.OptionError),
-        (lambda: sf.draws.uniform([1.0, 2.0], [1.0, 2.0, 3.0]), sf.OptionError),
-        (lambda: sf.draws.uniform("low", 1.0), sf.NumberError),
-        (lambda: sf.draws.uniform(0.0, np.inf), sf.NumberError),
-        (lambda: sf.draws.log_uniform(0.0, 1.0), sf.OptionError),
-        (lambda: sf.draws.normal(0.0, -1.0), sf.OptionError),
-        (lambda: sf.draws.choice([]), sf.OptionError),
-        (lambda: sf.draws.choice(1.0), sf.OptionError),
-        (lambda: sf.draws.configuration("panda"), sf.ArgumentError),
+        (lambda: sf.sweeps.draws.uniform(1.0, 0.0), sf.errors.OptionError),
+        (lambda: sf.sweeps.draws.uniform([1.0, 2.0], [1.0, 2.0, 3.0]), sf.errors.OptionError),
+        (lambda: sf.sweeps.draws.uniform("low", 1.0), sf.errors.NumberError),
+        (lambda: sf.sweeps.draws.uniform(0.0, np.inf), sf.errors.NumberError),
+        (lambda: sf.sweeps.draws.log_uniform(0.0, 1.0), sf.errors.OptionError),
+        (lambda: sf.sweeps.draws.normal(0.0, -1.0), sf.errors.OptionError),
+        (lambda: sf.sweeps.draws.choice([]), sf.errors.OptionError),
+        (lambda: sf.sweeps.draws.choice(1.0), sf.errors.OptionError),
+        (lambda: sf.sweeps.draws.configuration("panda"), sf.errors.ArgumentError),
     ],
 )
 def test_bad_draws_are_refused(call, error):

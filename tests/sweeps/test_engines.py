@@ -28,12 +28,12 @@ def test_threads_and_executors_give_the_bits_of_one_thread(whole):
     lock = threading.Lock()  # does not travel, and need not
     with ThreadPoolExecutor(2) as pool:
         assert same_sweeps(reduced(pool), whole)
-        assert sf.sweep(lambda row: row + bool(lock), 5, engine=pool).rows == 5
+        assert sf.sweeps.sweep(lambda row: row + bool(lock), 5, engine=pool).rows == 5
 
 
 def test_processes_give_the_bits_of_one_thread_and_one_may_be_killed(whole, tmp_path):
     mark = tmp_path / "killed"
-    draws = {"q": sf.draws.configuration(ARM), "v": sf.draws.normal(np.zeros(6), 0.5)}
+    draws = {"q": sf.sweeps.draws.configuration(ARM), "v": sf.sweeps.draws.normal(np.zeros(6), 0.5)}
 
     def torques(q, v, row):
         if 1500 in row and not mark.exists():
@@ -42,9 +42,9 @@ def test_processes_give_the_bits_of_one_thread_and_one_may_be_killed(whole, tmp_
         return sf.inverse_dynamics(ARM, q, v, v)
 
     options = {"seed": 1, "draw": draws, "reduce": ["mean", "extremes"]}
-    killed = sf.sweep(torques, 3000, engine="processes", workers=2, block=100, **options)
+    killed = sf.sweeps.sweep(torques, 3000, engine="processes", workers=2, block=100, **options)
     assert mark.exists()
-    assert same_sweeps(killed, sf.sweep(torques, 3000, engine="serial", **options))
+    assert same_sweeps(killed, sf.sweeps.sweep(torques, 3000, engine="serial", **options))
 
 
 def cluster():
@@ -70,7 +70,7 @@ def test_a_cluster_gives_the_bits_of_one_thread_and_a_worker_may_be_killed(whole
         work = notebook(
             "def work(row):\n    return sf.gravity_force(arm, 0.001 * row[:, None] * one)"
         )
-        found = sf.sweep(work, 50, engine=client).arrays()["result"]
+        found = sf.sweeps.sweep(work, 50, engine=client).arrays()["result"]
         np.testing.assert_array_equal(found, work(np.arange(50)))
         da = pytest.importorskip("dask.array")
         q, v = sf.random_state(ARM, 60, seed=1)
@@ -126,10 +126,10 @@ def test_a_closure_with_a_lock_or_an_open_file_runs_on_threads_and_is_named_else
     with open(tmp_path / "log.txt", "w") as file:
         extra = threading.Lock() if kind == "lock" else file
         work = controller(extra)
-        there = sf.sweep(work, 4, engine="threads").arrays()["result"]
+        there = sf.sweeps.sweep(work, 4, engine="threads").arrays()["result"]
         assert there.shape == (4, 3, 2)
-        with pytest.raises(sf.ArgumentError) as caught:
-            sf.sweep(work, 4, engine="processes")
+        with pytest.raises(sf.errors.ArgumentError) as caught:
+            sf.sweeps.sweep(work, 4, engine="processes")
     text = str(caught.value)
     assert "'extra' in the closure of 'law'" in text
     assert ("lock" if kind == "lock" else "TextIOWrapper") in text
@@ -138,7 +138,7 @@ def test_a_closure_with_a_lock_or_an_open_file_runs_on_threads_and_is_named_else
 
 def test_a_closure_with_a_module_and_a_model_travels():
     work = controller(3)
-    found = sf.sweep(work, 6, engine="processes", workers=1).arrays()["result"]
+    found = sf.sweeps.sweep(work, 6, engine="processes", workers=1).arrays()["result"]
     np.testing.assert_array_equal(found, work(np.arange(6)))
 
 
@@ -146,14 +146,14 @@ def test_globals_defaults_and_attributes_that_do_not_travel_are_named():
     lock = threading.Lock()
     work = notebook("def work(row):\n    return guard and row")
     work.__globals__["guard"] = lock
-    with pytest.raises(sf.ArgumentError, match=r"the global 'guard' of 'work'"):
-        sf.sweep(work, 3, engine="processes")
+    with pytest.raises(sf.errors.ArgumentError, match=r"the global 'guard' of 'work'"):
+        sf.sweeps.sweep(work, 3, engine="processes")
 
     def default(row, held=lock):
         return row
 
-    with pytest.raises(sf.ArgumentError, match=r"a default of 'default'"):
-        sf.sweep(default, 3, engine="processes")
+    with pytest.raises(sf.errors.ArgumentError, match=r"a default of 'default'"):
+        sf.sweeps.sweep(default, 3, engine="processes")
 
     class Holder:
         def __init__(self):
@@ -162,8 +162,8 @@ def test_globals_defaults_and_attributes_that_do_not_travel_are_named():
         def __call__(self, row):
             return row
 
-    with pytest.raises(sf.ArgumentError, match=r"\['key'\]\[0\] cannot go"):
-        sf.sweep(Holder(), 3, engine="processes")
+    with pytest.raises(sf.errors.ArgumentError, match=r"\['key'\]\[0\] cannot go"):
+        sf.sweeps.sweep(Holder(), 3, engine="processes")
 
 
 # -- bad calls
@@ -175,7 +175,7 @@ def test_what_the_function_raises_comes_through_with_its_rows():
 
     for engine in ("serial", "threads"):
         with pytest.raises(ZeroDivisionError, match="my own") as caught:
-            sf.sweep(fails, 10, engine=engine)
+            sf.sweeps.sweep(fails, 10, engine=engine)
         assert "of a sweep" in caught.value.__notes__[0]
 
 
@@ -186,63 +186,67 @@ def numbers(row):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"engine": "gpu"}, sf.OptionError, "engine"),
-        ({"engine": object()}, sf.OptionError, "engine"),
-        ({"engine": "serial", "workers": 2}, sf.NotApplicableError, "workers"),
-        ({"workers": 0}, sf.OptionError, "workers"),
-        ({"block": 0}, sf.OptionError, "block"),
-        ({"block": 1.5}, sf.OptionError, "block"),
-        ({"seed": 3}, sf.NotApplicableError, "seed"),
-        ({"draw": {}}, sf.OptionError, "draw"),
-        ({"draw": {"q": (0, 1)}}, sf.OptionError, "draw"),
-        ({"draw": {"q": sf.draws.uniform(0, 1)}}, sf.CallbackError, "named"),
-        ({"draw": {"row": sf.draws.uniform(0, 1)}, "seed": -1}, sf.OptionError, "seed"),
-        ({"progress": 3}, sf.ArgumentError, "progress"),
-        ({"version": 3}, sf.OptionError, "version"),
-        ({"write": 3}, sf.SixfoldError, "sweep"),
+        ({"engine": "gpu"}, sf.errors.OptionError, "engine"),
+        ({"engine": object()}, sf.errors.OptionError, "engine"),
+        ({"engine": "serial", "workers": 2}, sf.errors.NotApplicableError, "workers"),
+        ({"workers": 0}, sf.errors.OptionError, "workers"),
+        ({"block": 0}, sf.errors.OptionError, "block"),
+        ({"block": 1.5}, sf.errors.OptionError, "block"),
+        ({"seed": 3}, sf.errors.NotApplicableError, "seed"),
+        ({"draw": {}}, sf.errors.OptionError, "draw"),
+        ({"draw": {"q": (0, 1)}}, sf.errors.OptionError, "draw"),
+        ({"draw": {"q": sf.sweeps.draws.uniform(0, 1)}}, sf.errors.CallbackError, "named"),
+        (
+            {"draw": {"row": sf.sweeps.draws.uniform(0, 1)}, "seed": -1},
+            sf.errors.OptionError,
+            "seed",
+        ),
+        ({"progress": 3}, sf.errors.ArgumentError, "progress"),
+        ({"version": 3}, sf.errors.OptionError, "version"),
+        ({"write": 3}, sf.errors.SixfoldError, "sweep"),
     ],
 )
 def test_bad_options_are_refused(options, error, words):
     with pytest.raises(error, match=words):
-        sf.sweep(numbers, 10, **options)
+        sf.sweeps.sweep(numbers, 10, **options)
 
 
 @pytest.mark.parametrize(
     ("function", "rows", "error"),
     [
-        (3, 10, sf.ArgumentError),
-        (numbers, 0, sf.OptionError),
-        (numbers, "many", sf.ArgumentError),
-        (numbers, {}, sf.OptionError),
-        (lambda a, b: a, {"a": [1, 2], "b": [1, 2, 3]}, sf.ShapeError),
-        (lambda a: a, {"a": "text"}, sf.ShapeError),
-        (lambda: 1, 10, sf.NotApplicableError),
-        (lambda row: row[1:], 10, sf.CallbackError),
-        (lambda row: "text", 10, sf.CallbackError),
-        (lambda row: {}, 10, sf.CallbackError),
-        (lambda row: 1.0, 10, sf.CallbackError),
+        (3, 10, sf.errors.ArgumentError),
+        (numbers, 0, sf.errors.OptionError),
+        (numbers, "many", sf.errors.ArgumentError),
+        (numbers, {}, sf.errors.OptionError),
+        (lambda a, b: a, {"a": [1, 2], "b": [1, 2, 3]}, sf.errors.ShapeError),
+        (lambda a: a, {"a": "text"}, sf.errors.ShapeError),
+        (lambda: 1, 10, sf.errors.NotApplicableError),
+        (lambda row: row[1:], 10, sf.errors.CallbackError),
+        (lambda row: "text", 10, sf.errors.CallbackError),
+        (lambda row: {}, 10, sf.errors.CallbackError),
+        (lambda row: 1.0, 10, sf.errors.CallbackError),
     ],
 )
 def test_bad_functions_and_rows_are_refused(function, rows, error):
     with pytest.raises(error):
-        sf.sweep(function, rows, engine="serial")
+        sf.sweeps.sweep(function, rows, engine="serial")
 
 
 def test_a_grid_holds_all_combinations():
-    grid = sf.Grid(mass=[1.0, 2.0], gain=[[1, 2], [3, 4], [5, 6]])
+    grid = sf.sweeps.Grid(mass=[1.0, 2.0], gain=[[1, 2], [3, 4], [5, 6]])
     assert len(grid) == 6 and "mass: 2" in repr(grid)
 
     def work(mass, gain, noise):
         return {"mass": mass, "gain": gain, "noise": noise}
 
-    options = {"draw": {"noise": sf.draws.uniform(0.0, 1.0)}, "engine": "serial"}
-    found = sf.sweep(work, grid, **options).arrays()
+    options = {"draw": {"noise": sf.sweeps.draws.uniform(0.0, 1.0)}, "engine": "serial"}
+    found = sf.sweeps.sweep(work, grid, **options).arrays()
     assert found["mass"].tolist() == [1, 1, 1, 2, 2, 2]
     assert found["gain"].tolist() == [[1, 2], [3, 4], [5, 6]] * 2
     assert len(set(found["noise"])) == 6
     for bad in ({}, {"mass": []}, {"mass": 3.0}, {"mass": ["a"]}):
-        with pytest.raises(sf.SixfoldError):
-            sf.Grid(**bad)
+        with pytest.raises(sf.errors.SixfoldError):
+            sf.sweeps.Grid(**bad)
 
 
 def test_rows_can_be_a_table_on_every_engine():
@@ -254,7 +258,7 @@ def test_rows_can_be_a_table_on_every_engine():
     expected = work(**table)
     for engine in ("serial", "threads"):
         np.testing.assert_array_equal(
-            sf.sweep(work, table, engine=engine, block=30).arrays()["result"], expected
+            sf.sweeps.sweep(work, table, engine=engine, block=30).arrays()["result"], expected
         )
 
 
@@ -272,11 +276,11 @@ def test_the_bar_tells_the_time_that_is_left(capsys):
     assert text.endswith("1 h 06 min in all\n") or "in all" in text.splitlines()[-1]
     assert all(len(line) < 80 for line in text.split("\r"))
     steps = []
-    sf.sweep(numbers, 100, engine="serial", block=10, progress=lambda *x: steps.append(x))
+    sf.sweeps.sweep(numbers, 100, engine="serial", block=10, progress=lambda *x: steps.append(x))
     assert steps[-1] == (100, 100) and len(steps) == 10
 
 
 def test_a_sweep_of_many_processes_of_ones_own_executor():
     with ProcessPoolExecutor(1) as pool:
-        found = sf.sweep(numbers, 64, engine=pool).arrays()["result"]
+        found = sf.sweeps.sweep(numbers, 64, engine=pool).arrays()["result"]
     np.testing.assert_array_equal(found, np.arange(64))

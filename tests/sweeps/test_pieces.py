@@ -19,12 +19,14 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 
 def written(folder, **options):
-    return sf.sweep(torques, ROWS, seed=7, draw=draw(), write=folder, engine="serial", **options)
+    return sf.sweeps.sweep(
+        torques, ROWS, seed=7, draw=draw(), write=folder, engine="serial", **options
+    )
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return sf.sweep(torques, ROWS, seed=7, draw=draw(), engine="serial").arrays()
+    return sf.sweeps.sweep(torques, ROWS, seed=7, draw=draw(), engine="serial").arrays()
 
 
 def same_rows(found, rows):
@@ -133,8 +135,8 @@ def test_zarr_pieces_take_any_names_shapes_and_kinds_of_numbers(tmp_path):
         flags = {"a/b": row % 2 == 0, "tau [N m]": row.astype(np.float32)}
         return {**flags, "none": np.zeros((len(row), 0)), "c": row[:, None, None] * np.ones((2, 3))}
 
-    expected = sf.sweep(odd, 50, engine="serial").arrays()
-    found = sf.sweep(odd, 50, write=tmp_path, format="zarr", engine="threads", block=7)
+    expected = sf.sweeps.sweep(odd, 50, engine="serial").arrays()
+    found = sf.sweeps.sweep(odd, 50, write=tmp_path, format="zarr", engine="threads", block=7)
     assert list(found.arrays()) == list(expected)
     for name, x in expected.items():
         assert found.arrays()[name].dtype == x.dtype and np.array_equal(found.arrays()[name], x)
@@ -148,16 +150,16 @@ def test_two_workers_that_write_the_same_rows_leave_one_piece(tmp_path):
 
 
 def test_a_format_is_one_of_two_and_needs_a_folder(tmp_path):
-    with pytest.raises(sf.OptionError, match="format"):
+    with pytest.raises(sf.errors.OptionError, match="format"):
         written(tmp_path, format="csv")
-    with pytest.raises(sf.NotApplicableError, match="writes no rows"):
-        sf.sweep(torques, ROWS, draw=draw(), format="zarr")
+    with pytest.raises(sf.errors.NotApplicableError, match="writes no rows"):
+        sf.sweeps.sweep(torques, ROWS, draw=draw(), format="zarr")
 
 
 def test_a_missing_library_is_named_before_anything_is_computed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(sf.NotApplicableError, match="zarr"):
-        sf.sweep(lambda row: 1 / 0, 10, write=tmp_path / "new", format="zarr")
+    with pytest.raises(sf.errors.NotApplicableError, match="zarr"):
+        sf.sweeps.sweep(lambda row: 1 / 0, 10, write=tmp_path / "new", format="zarr")
     assert not (tmp_path / "new").exists()
 
 
@@ -168,32 +170,34 @@ def test_leftovers_of_a_killed_writer_are_no_pieces(tmp_path, rows):
 
 def test_the_folder_of_another_study_is_refused(tmp_path):
     written(tmp_path)
-    with pytest.raises(sf.OutputFileError, match="another study"):
-        sf.sweep(torques, ROWS, seed=8, draw=draw(), write=tmp_path)
+    with pytest.raises(sf.errors.OutputFileError, match="another study"):
+        sf.sweeps.sweep(torques, ROWS, seed=8, draw=draw(), write=tmp_path)
     (tmp_path / "study.json").unlink()
-    with pytest.raises(sf.OutputFileError, match="another study"):
-        sf.sweep(torques, ROWS, seed=8, draw=draw(), write=tmp_path)
+    with pytest.raises(sf.errors.OutputFileError, match="another study"):
+        sf.sweeps.sweep(torques, ROWS, seed=8, draw=draw(), write=tmp_path)
 
 
 def test_a_changed_function_is_another_study_unless_its_version_says_no(tmp_path):
     def study(factor, **options):
-        return sf.sweep(lambda row: row * factor, 20, write=tmp_path, engine="serial", **options)
+        return sf.sweeps.sweep(
+            lambda row: row * factor, 20, write=tmp_path, engine="serial", **options
+        )
 
     first = study(2.0, version="a")
     assert study(3.0, version="a").reused == 20
-    with pytest.raises(sf.OutputFileError):
+    with pytest.raises(sf.errors.OutputFileError):
         study(2.0, version="b")
-    assert sf.sweep(lambda row: row, 20).digest != first.digest
+    assert sf.sweeps.sweep(lambda row: row, 20).digest != first.digest
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(sf.OutputFileError, match="file"):
+    with pytest.raises(sf.errors.OutputFileError, match="file"):
         written(tmp_path / "file")
 
 
 def test_a_sweep_without_rows_says_so():
-    with pytest.raises(sf.NotApplicableError, match="kept no rows"):
+    with pytest.raises(sf.errors.NotApplicableError, match="kept no rows"):
         reduced().arrays()
 
 
@@ -209,7 +213,8 @@ def test_a_killed_client_goes_on_where_it_was(tmp_path, rows):
             if done >= 1500:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        sf.sweep(torques, ROWS, seed=7, draw=draw(), write={str(tmp_path)!r}, engine="serial",
+        sf.sweeps.sweep(torques, ROWS, seed=7, draw=draw(), write={str(tmp_path)!r},
+        engine="serial",
                  block=300, progress=stop)
         """
     )

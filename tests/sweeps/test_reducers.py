@@ -17,7 +17,7 @@ def whole():
 def rows():
     from tests.sweeps.studies import ROWS, draw
 
-    return sf.sweep(torques, ROWS, seed=7, draw=draw(), engine="serial").arrays()
+    return sf.sweeps.sweep(torques, ROWS, seed=7, draw=draw(), engine="serial").arrays()
 
 
 @pytest.mark.parametrize("block", [8, 100, 1024, 10_000])
@@ -44,8 +44,8 @@ def test_the_quantile_sketch_is_as_exact_as_it_says():
         [-np.geomspace(1e-9, 1e9, 2001), [0.0], np.geomspace(1e-300, 1e300, 2001)]
     )
     shares = [0.0, 0.1, 0.3, 0.499, 0.7, 1.0]
-    found = sf.sweep(
-        lambda x: x, {"x": values}, reduce=sf.reducers.quantiles(shares), engine="serial"
+    found = sf.sweeps.sweep(
+        lambda x: x, {"x": values}, reduce=sf.sweeps.reducers.quantiles(shares), engine="serial"
     )["quantiles"]["result"]
     expected = np.quantile(values, shares, method="inverted_cdf")
     near = np.quantile(values, shares, method="closest_observation")
@@ -57,8 +57,8 @@ def test_the_quantile_sketch_is_as_exact_as_it_says():
 def test_a_histogram_counts_every_row_once():
     x = np.random.default_rng(0).standard_normal((5000, 2))
     x[7, 0] = np.nan
-    got = sf.sweep(
-        lambda x: x, {"x": x}, reduce=sf.reducers.histogram(-2.0, 2.0, 16), engine="serial"
+    got = sf.sweeps.sweep(
+        lambda x: x, {"x": x}, reduce=sf.sweeps.reducers.histogram(-2.0, 2.0, 16), engine="serial"
     )["histogram"]["result"]
     counts, edges = np.histogram(x[:, 1], 16, (-2.0, 2.0))
     np.testing.assert_array_equal(got["counts"][:, 1], counts)
@@ -70,7 +70,9 @@ def test_a_histogram_counts_every_row_once():
 
 def test_nan_is_counted_and_never_an_extreme():
     x = np.array([np.nan, 3.0, -1.0, np.nan, 3.0])
-    ends = sf.sweep(lambda x: x, {"x": x}, reduce="extremes", engine="serial")["extremes"]["result"]
+    ends = sf.sweeps.sweep(lambda x: x, {"x": x}, reduce="extremes", engine="serial")["extremes"][
+        "result"
+    ]
     assert (ends["min"], ends["min_row"], ends["max"], ends["max_row"], ends["nan"]) == (
         -1,
         2,
@@ -79,7 +81,7 @@ def test_nan_is_counted_and_never_an_extreme():
         2,
     )
     none = np.full(3, np.nan)
-    ends = sf.sweep(lambda x: x, {"x": none}, reduce="extremes", engine="serial")["extremes"]
+    ends = sf.sweeps.sweep(lambda x: x, {"x": none}, reduce="extremes", engine="serial")["extremes"]
     assert ends["result"]["max_row"] == -1 and ends["result"]["nan"] == 3
 
 
@@ -87,9 +89,11 @@ def test_a_reduction_of_ones_own_is_joined_in_order():
     def leaf(results):
         return [(int(results["result"][0]), int(results["result"][-1]))]
 
-    own = sf.reducers.custom(leaf, lambda a, b: a + b, name="runs")
+    own = sf.sweeps.reducers.custom(leaf, lambda a, b: a + b, name="runs")
     for block in (None, 5, 64):
-        got = sf.sweep(lambda row: row, 700, reduce=own, engine="threads", block=block)["runs"]
+        got = sf.sweeps.sweep(lambda row: row, 700, reduce=own, engine="threads", block=block)[
+            "runs"
+        ]
         assert [x for pair in got for x in pair] == sorted(x for pair in got for x in pair)
         assert got[0][0] == 0 and got[-1][1] == 699
 
@@ -114,19 +118,19 @@ def test_leaves_depend_on_the_rows_alone():
 
 @pytest.mark.parametrize("given", ["median", ["mean", "mean"], [], 3, ["mean", None], object()])
 def test_reductions_that_do_not_exist_are_refused(given):
-    with pytest.raises(sf.OptionError, match="reduce"):
-        sf.sweep(lambda row: row, 10, reduce=given)
+    with pytest.raises(sf.errors.OptionError, match="reduce"):
+        sf.sweeps.sweep(lambda row: row, 10, reduce=given)
 
 
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: sf.reducers.histogram(1.0, 0.0), sf.OptionError),
-        (lambda: sf.reducers.histogram(0.0, 1.0, 0), sf.OptionError),
-        (lambda: sf.reducers.quantiles([1.5]), sf.OptionError),
-        (lambda: sf.reducers.quantiles("median"), sf.OptionError),
-        (lambda: sf.reducers.custom(None, max), sf.ArgumentError),
-        (lambda: sf.reducers.custom(max, max, name=""), sf.OptionError),
+        (lambda: sf.sweeps.reducers.histogram(1.0, 0.0), sf.errors.OptionError),
+        (lambda: sf.sweeps.reducers.histogram(0.0, 1.0, 0), sf.errors.OptionError),
+        (lambda: sf.sweeps.reducers.quantiles([1.5]), sf.errors.OptionError),
+        (lambda: sf.sweeps.reducers.quantiles("median"), sf.errors.OptionError),
+        (lambda: sf.sweeps.reducers.custom(None, max), sf.errors.ArgumentError),
+        (lambda: sf.sweeps.reducers.custom(max, max, name=""), sf.errors.OptionError),
     ],
 )
 def test_bad_reducers_are_refused(call, error):
@@ -156,7 +160,9 @@ class Starts(Reducer):
 
 @pytest.mark.parametrize("block", [None, 64, 300])
 def test_a_leaf_is_told_the_number_of_its_first_row(block):
-    found = sf.sweep(lambda row: row, 2500, reduce=Starts(), engine="serial", block=block)["starts"]
+    found = sf.sweeps.sweep(lambda row: row, 2500, reduce=Starts(), engine="serial", block=block)[
+        "starts"
+    ]
     assert [start for start, _ in found] == [row for _, row in found]
     assert len(found) > 1 and found[0] == (0, 0)
 
@@ -167,7 +173,7 @@ def test_extremes_have_the_numbers_of_their_rows_wherever_blocks_end(at, block):
     x = np.zeros(2500)
     x[at] = 5.0
     for sign, end in ((1.0, "max"), (-1.0, "min")):
-        run = sf.sweep(
+        run = sf.sweeps.sweep(
             lambda x: x, {"x": sign * x}, reduce="extremes", engine="serial", block=block
         )
         ends = run["extremes"]["result"]

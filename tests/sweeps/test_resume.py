@@ -129,21 +129,23 @@ CHANGES = [
 def test_a_changed_function_is_refused(make, complete, tmp_path, monkeypatch, module):
     function, change = make(monkeypatch, module)
     options = {"write": tmp_path / "rows", "engine": "serial", "block": 25}
-    sf.sweep(function, 100, **options)
+    sf.sweeps.sweep(function, 100, **options)
     if not complete:
         next((tmp_path / "rows").glob("rows-*50-*")).unlink()
-    assert sf.sweep(function, 100, **options).reused == (100 if complete else 75)
+    assert sf.sweeps.sweep(function, 100, **options).reused == (100 if complete else 75)
     if not complete:
         next((tmp_path / "rows").glob("rows-*50-*")).unlink()
     change()
-    with pytest.raises(sf.OutputFileError, match="other results than the function gives now"):
-        sf.sweep(function, 100, **options)
+    with pytest.raises(
+        sf.errors.OutputFileError, match="other results than the function gives now"
+    ):
+        sf.sweeps.sweep(function, 100, **options)
 
 
 def test_a_function_that_is_only_written_anew_goes_on(tmp_path):
     options = {"write": tmp_path, "engine": "serial"}
-    sf.sweep(lambda row: 2.0 * row, 100, **options)
-    assert sf.sweep(lambda row: row + row.astype(float), 100, **options).reused == 100
+    sf.sweeps.sweep(lambda row: 2.0 * row, 100, **options)
+    assert sf.sweeps.sweep(lambda row: row + row.astype(float), 100, **options).reused == 100
 
 
 def test_a_function_whose_bits_depend_on_the_number_of_rows_goes_on(tmp_path):
@@ -153,24 +155,24 @@ def test_a_function_whose_bits_depend_on_the_number_of_rows_goes_on(tmp_path):
         return np.sin(row[:, None] * np.arange(1.0, 65.0)) @ weights
 
     options = {"write": tmp_path, "engine": "serial", "block": 50}
-    sf.sweep(product, 200, **options)
-    assert sf.sweep(product, 200, **options).reused == 200
+    sf.sweeps.sweep(product, 200, **options)
+    assert sf.sweeps.sweep(product, 200, **options).reused == 200
 
 
 def test_a_function_with_random_numbers_of_its_own_is_refused(tmp_path):
     options = {"write": tmp_path, "engine": "serial"}
-    sf.sweep(lambda row: np.random.random(len(row)), 50, **options)
-    with pytest.raises(sf.OutputFileError, match=r"takes them from draw="):
-        sf.sweep(lambda row: np.random.random(len(row)), 50, **options)
+    sf.sweeps.sweep(lambda row: np.random.random(len(row)), 50, **options)
+    with pytest.raises(sf.errors.OutputFileError, match=r"takes them from draw="):
+        sf.sweeps.sweep(lambda row: np.random.random(len(row)), 50, **options)
 
 
 def test_other_draws_and_rows_are_another_study(tmp_path):
     options = {"write": tmp_path, "engine": "serial"}
-    sf.sweep(lambda x: x, 50, draw={"x": sf.draws.uniform(0.0, 1.0)}, **options)
+    sf.sweeps.sweep(lambda x: x, 50, draw={"x": sf.sweeps.draws.uniform(0.0, 1.0)}, **options)
     for other in (
-        sf.draws.uniform(0.0, 2.0),
-        sf.draws.normal(0.0, 1.0),
-        sf.draws.uniform([0.0], [1.0]),
+        sf.sweeps.draws.uniform(0.0, 2.0),
+        sf.sweeps.draws.normal(0.0, 1.0),
+        sf.sweeps.draws.uniform([0.0], [1.0]),
     ):
-        with pytest.raises(sf.OutputFileError, match="another study"):
-            sf.sweep(lambda x: x, 50, draw={"x": other}, **options)
+        with pytest.raises(sf.errors.OutputFileError, match="another study"):
+            sf.sweeps.sweep(lambda x: x, 50, draw={"x": other}, **options)

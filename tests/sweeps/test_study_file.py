@@ -58,14 +58,17 @@ def test_the_numbers_of_a_study_are_those_of_the_call(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     read = read_study(tmp_path / "study.toml")
     model = sf.load("double_pendulum")
-    draw = {"q": sf.draws.configuration(model), "v": sf.draws.normal(np.zeros(2), [0.5, 0.1])}
+    draw = {
+        "q": sf.sweeps.draws.configuration(model),
+        "v": sf.sweeps.draws.normal(np.zeros(2), [0.5, 0.1]),
+    }
 
     def work(q, v):
         return {"inverse_dynamics": sf.inverse_dynamics(model, q, v, np.zeros(2))}
 
     options = {"seed": 3, "reduce": "mean", "engine": "serial"}
-    one = sf.sweep(read.function, read.rows, draw=read.draw, **options)
-    other = sf.sweep(work, 600, draw=draw, **options)
+    one = sf.sweeps.sweep(read.function, read.rows, draw=read.draw, **options)
+    other = sf.sweeps.sweep(work, 600, draw=draw, **options)
     name = "inverse_dynamics"
     np.testing.assert_array_equal(one["mean"][name], other["mean"][name])
 
@@ -148,7 +151,7 @@ def test_no_code_runs_unless_the_user_allows_it(tmp_path):
     (tmp_path / "mine.py").write_text(EVIL)
     for function in ("mine.py:f", f"{tmp_path}/mine.py:f", "os:getcwd", "antigravity:x"):
         path = study(tmp_path, function)
-        with pytest.raises(sf.NotApplicableError, match="--allow-code"):
+        with pytest.raises(sf.errors.NotApplicableError, match="--allow-code"):
             read_study(path)
         done = CliRunner().invoke(main, ["sweep", str(path)])
         assert done.exit_code == 2 and "--allow-code" in done.output
@@ -161,7 +164,7 @@ def test_a_file_outside_the_folder_of_the_study_is_never_run(tmp_path):
     (outside / "evil.py").write_text(EVIL)
     (inside / "link.py").symlink_to(outside / "evil.py")
     for function in (f"{outside}/evil.py:f", "../outside/evil.py:f", "link.py:f", "none.py:f"):
-        with pytest.raises(sf.OptionError, match="in the folder of the study"):
+        with pytest.raises(sf.errors.OptionError, match="in the folder of the study"):
             read_study(study(inside, function), allow_code=True)
     assert not (outside / "ran").exists()
 
@@ -192,7 +195,7 @@ def test_a_function_of_an_installed_module_is_found_by_its_name(tmp_path):
         (":f", "package.module:name"),
         ("mine", "package.module:name"),
     ):
-        with pytest.raises(sf.SixfoldError, match=words):
+        with pytest.raises(sf.errors.SixfoldError, match=words):
             read_study(study(tmp_path, function), allow_code=True)
 
 

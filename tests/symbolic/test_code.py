@@ -14,8 +14,8 @@ import sixfold as sf
 from sixfold.codegen.languages import constant
 from sixfold.codegen.names import identifier
 from sixfold.errors import OptionError
-from sixfold.runtime import QUANTITIES
 from sixfold.interop.pinocchio import from_pinocchio
+from sixfold.runtime import QUANTITIES
 from sixfold.symbolic.code import FUNCTIONS, closed_form
 
 CC = shutil.which("gcc") or shutil.which("cc")
@@ -164,9 +164,9 @@ def test_functions_at_a_place_need_its_name_and_others_refuse_one():
     model = sf.load("double_pendulum")
     with pytest.raises(OptionError, match="the name of a body or frame"):
         sf.export(model, "jacobian")
-    with pytest.raises(sf.NotApplicableError, match="leave it out"):
+    with pytest.raises(sf.errors.NotApplicableError, match="leave it out"):
         sf.export(model, "mass_matrix", at=model.body_names[0])
-    with pytest.raises(sf.UnknownNameError, match="nowhere"):
+    with pytest.raises(sf.errors.UnknownNameError, match="nowhere"):
         sf.export(model, "jacobian", at="nowhere")
 
 
@@ -292,7 +292,7 @@ def test_julia_and_matlab_statements_compute_several_results(language):
     else:
         matrices = last[0].split(", ")
     gap = ", " if language == "matlab" else " "
-    expected = sf.inverse_dynamics_derivatives(model, *rows)
+    expected = sf.derivatives.inverse_dynamics_derivatives(model, *rows)
     for matrix, whole in zip(matrices, expected, strict=True):
         rows_of = [row.split(gap) for row in matrix.strip("[]").split("; ")]
         found = [[eval(x, space) for x in row] for row in rows_of]

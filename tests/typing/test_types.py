@@ -13,13 +13,12 @@ from typing import get_args
 import pytest
 
 import sixfold as sf
-from sixfold import choices
+from sixfold import choices, quantities
 from sixfold.codegen.languages import LANGUAGES
 from sixfold.control.plan import ORDERS
-from sixfold import quantities
-from sixfold.runtime.compile_api import targets
-from sixfold.quantities.dynamics import METHODS
 from sixfold.identification.problem import FRICTION
+from sixfold.quantities.dynamics import METHODS
+from sixfold.runtime.compile_api import targets
 from sixfold.simulation.integrators import INTEGRATORS
 from sixfold.sweeps.reducers import BY_NAME
 from tests.syntax import parsed

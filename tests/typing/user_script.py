@@ -16,36 +16,36 @@ from numpy.typing import NDArray
 import sixfold as sf
 
 Array = NDArray[np.float64]
-ERRORS: tuple[type[sf.SixfoldError], ...] = (
-    sf.ArgumentError,
-    sf.CallbackError,
-    sf.DisagreementError,
-    sf.DomainError,
-    sf.InternalError,
-    sf.KernelMemoryError,
-    sf.ModelError,
-    sf.NotApplicableError,
-    sf.NumberError,
-    sf.OptionError,
-    sf.OutputFileError,
-    sf.RobotFileError,
-    sf.SampleError,
-    sf.ShapeError,
-    sf.SimulationError,
-    sf.SingularModelError,
-    sf.StateError,
-    sf.TooLargeError,
-    sf.TrajectoryFileError,
-    sf.UnknownNameError,
+ERRORS: tuple[type[sf.errors.SixfoldError], ...] = (
+    sf.errors.ArgumentError,
+    sf.errors.CallbackError,
+    sf.errors.DisagreementError,
+    sf.errors.DomainError,
+    sf.errors.InternalError,
+    sf.errors.KernelMemoryError,
+    sf.errors.ModelError,
+    sf.errors.NotApplicableError,
+    sf.errors.NumberError,
+    sf.errors.OptionError,
+    sf.errors.OutputFileError,
+    sf.errors.RobotFileError,
+    sf.errors.SampleError,
+    sf.errors.ShapeError,
+    sf.errors.SimulationError,
+    sf.errors.SingularModelError,
+    sf.errors.StateError,
+    sf.errors.TooLargeError,
+    sf.errors.TrajectoryFileError,
+    sf.errors.UnknownNameError,
 )
 WARNINGS: tuple[type[Warning], ...] = (
-    sf.ContactResidualWarning,
-    sf.ContactShapeWarning,
-    sf.UnlikelyInputWarning,
-    sf.NonFiniteStateWarning,
-    sf.PythonCallbackWarning,
-    sf.RobotFileWarning,
-    sf.SingularPivotWarning,
+    sf.errors.ContactResidualWarning,
+    sf.errors.ContactShapeWarning,
+    sf.errors.UnlikelyInputWarning,
+    sf.errors.NonFiniteStateWarning,
+    sf.errors.PythonCallbackWarning,
+    sf.errors.RobotFileWarning,
+    sf.errors.SingularPivotWarning,
 )
 
 
@@ -70,26 +70,28 @@ def joints() -> list[sf.Joint]:
 
 
 def spatial() -> float:
-    v = sf.Motion.of([0.0, 0.0, 1.0, 1.0, 0.0, 0.0])
-    f = sf.Force.at_point((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    v = sf.spatial.Motion.of([0.0, 0.0, 1.0, 1.0, 0.0, 0.0])
+    f = sf.spatial.Force.at_point((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     twice: sf.Motion = v.cross(v)
     moved: sf.Force = v.cross(f)
     solid = sf.Inertia.from_mass(1.0, (0.1, 0.0, 0.0), (0.1, 0.1, 0.1))
-    handle: sf.ArticulatedInertia = sf.ArticulatedInertia.of(solid)
+    handle: sf.ArticulatedInertia = sf.spatial.ArticulatedInertia.of(solid)
     X = sf.Transform.translation((0.0, 0.0, 1.0))
-    S = sf.Subspace(v)
-    r: sf.Vector3 = sf.Vector3.of((1.0, 2.0, 3.0))
-    assert sf.physical_consistency(solid).physical
+    S = sf.spatial.Subspace(v)
+    r: sf.Vector3 = sf.spatial.Vector3.of((1.0, 2.0, 3.0))
+    assert sf.spatial.physical_consistency(solid).physical
     assert twice.dot(f) == 0.0 and moved.dot(v) == 0.0
     assert len(handle.matrix()) == len(X.matrix()) == 6 and S is not None and r.dot(r) == 14.0
     return float(f.dot(v))
 
 
 def numbers(x: float) -> float:
-    waves = sf.sin(x) + sf.cos(x) + sf.tanh(x) + sf.sign(x) + sf.atan2(x, 1.0)
-    powers = sf.sqrt(x) + sf.exp(x) + sf.log(x)
-    halved: float = sf.repeat(3, lambda y: 0.5 * y, x)
-    return float(sf.if_positive(x, waves, powers) + halved)
+    waves = (
+        sf.math.sin(x) + sf.math.cos(x) + sf.math.tanh(x) + sf.math.sign(x) + sf.math.atan2(x, 1.0)
+    )
+    powers = sf.math.sqrt(x) + sf.math.exp(x) + sf.math.log(x)
+    halved: float = sf.math.repeat(3, lambda y: 0.5 * y, x)
+    return float(sf.math.if_positive(x, waves, powers) + halved)
 
 
 def models(folder: Path) -> sf.Model:
@@ -123,15 +125,17 @@ def dynamics(model: sf.Model) -> Array:
     assert np.allclose(back, a) and np.allclose(M, np.eye(2))
     assert np.allclose(force, sf.gravity_force(model, q))
     energy = sf.kinetic_energy(model, q, v) + sf.potential_energy(model, q)
-    wrench = sf.joint_wrenches(model, q, v, a) - sf.constraint_forces(model, q, v, a)
+    wrench = sf.joint_wrenches(model, q, v, a) - sf.joint_reaction_forces(model, q, v, a)
     momentum = sf.momentum(model, q, v), sf.centroidal_momentum(model, q, v)
     assert energy.shape == () and wrench.shape == (2, 6) and momentum[0].shape == (6,)
     regressor = sf.regressor(model, q, v, a)
-    own = sf.joint_regressor(model, q, v, a, columns=("viscous", "rotor"))
-    one, two = sf.energy_regressor(model, q, v)
+    own = sf.identification.joint_regressor(model, q, v, a, columns=("viscous", "rotor"))
+    one, two = sf.identification.energy_regressor(model, q, v)
     assert own.shape == (2, 2) and one.shape == two.shape
-    assert sf.base_regressor(model, q, v, a).shape[0] == regressor.shape[0]
-    assert sf.base_parameters(model).rank == len(sf.base_projection(model).columns)
+    assert sf.identification.base_regressor(model, q, v, a).shape[0] == regressor.shape[0]
+    assert sf.identification.base_parameters(model).rank == len(
+        sf.identification.base_projection(model).columns
+    )
     return tau
 
 
@@ -159,53 +163,55 @@ def kinematics(model: sf.Model) -> Array:
 def derivatives(model: sf.Model) -> None:
     q, v = sf.random_state(model, seed=1)
     a, weights = np.ones(2), np.ones(2)
-    by_q, by_v, by_a = sf.inverse_dynamics_derivatives(model, q, v, a, backend="numpy")
+    by_q, by_v, by_a = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a, backend="numpy")
     assert by_q.shape == by_v.shape == by_a.shape
-    sf.forward_dynamics_derivatives(model, q, v, a, backend="numpy")
-    sf.inverse_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
-    sf.forward_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
-    sf.kinetic_energy_derivatives(model, q, v, backend="numpy")
-    sf.potential_energy_derivatives(model, q, backend="numpy")
-    sf.jacobian_derivatives(model, q, "tip", backend="numpy")
-    sf.frame_velocity_derivatives(model, q, v, "tip", backend="numpy")
-    sf.integrate_derivatives(model, q, v, 0.1, backend="numpy")
-    sf.difference_derivatives(model, q, q + v, backend="numpy")
-    sf.centroidal_momentum_derivatives(model, q, v, backend="numpy")
+    sf.derivatives.forward_dynamics_derivatives(model, q, v, a, backend="numpy")
+    sf.derivatives.inverse_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
+    sf.derivatives.forward_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
+    sf.derivatives.kinetic_energy_derivatives(model, q, v, backend="numpy")
+    sf.derivatives.potential_energy_derivatives(model, q, backend="numpy")
+    sf.derivatives.jacobian_derivatives(model, q, "tip", backend="numpy")
+    sf.derivatives.frame_velocity_derivatives(model, q, v, "tip", backend="numpy")
+    sf.derivatives.integrate_derivatives(model, q, v, 0.1, backend="numpy")
+    sf.derivatives.difference_derivatives(model, q, q + v, backend="numpy")
+    sf.derivatives.centroidal_momentum_derivatives(model, q, v, backend="numpy")
 
 
 def loops() -> None:
     model = sf.load("four_bar_leg")
-    q = sf.assemble(model)
+    q = sf.loops.assemble(model)
     v = np.zeros(model.nv)
-    count: sf.Mobility = sf.mobility(model, q)
+    count: sf.Mobility = sf.loops.mobility(model, q)
     assert count.mobility > 0
-    a, forces = sf.constrained_dynamics(model, q, v, v, backend="numpy")
-    sf.constraint_gaps(model, q, backend="numpy")
-    sf.constraint_jacobian(model, q, backend="numpy")
-    sf.constraint_bias(model, q, v, backend="numpy")
-    sf.constraint_wrenches(model, q, forces, backend="numpy")
-    sf.actuator_forces(model, q, v, 0 * a, actuated=model.joint_names)
-    sf.project(model, q, v, backend="numpy")
+    a, forces = sf.loops.constrained_dynamics(model, q, v, v, backend="numpy")
+    sf.loops.constraint_gaps(model, q, backend="numpy")
+    sf.loops.constraint_jacobian(model, q, backend="numpy")
+    sf.loops.constraint_bias(model, q, v, backend="numpy")
+    sf.loops.constraint_wrenches(model, q, forces, backend="numpy")
+    sf.loops.actuator_forces(model, q, v, 0 * a, actuated=model.joint_names)
+    sf.loops.project(model, q, v, backend="numpy")
 
 
 def contact(model: sf.Model) -> None:
-    tip = sf.ContactPoint("lower", (0.0, 0.0, -1.0), 0.05)
-    sf.ContactPair(tip, sf.ContactCapsule("upper", (0.0, 0.0, 0.0), (0.0, 0.0, 0.5), 0.05))
-    ground = sf.Ground(height=-10.0, points=(tip,))
+    tip = sf.contact.ContactPoint("lower", (0.0, 0.0, -1.0), 0.05)
+    sf.contact.ContactPair(
+        tip, sf.contact.ContactCapsule("upper", (0.0, 0.0, 0.0), (0.0, 0.0, 0.5), 0.05)
+    )
+    ground = sf.contact.Ground(height=-10.0, points=(tip,))
     q, v = sf.random_state(model, seed=1)
-    found: sf.ContactForces = sf.contact_forces(model, q, v, 0 * v, contacts=ground)
+    found: sf.ContactForces = sf.contact.contact_forces(model, q, v, 0 * v, contacts=ground)
     assert found.forces.shape[-1] == 3
-    corner = sf.ImpactPoint("lower", (0.1, 0.0, 0.2), friction=0.5)
-    after, impulse = sf.impact(model, q, v, (corner,))
+    corner = sf.contact.ImpactPoint("lower", (0.1, 0.0, 0.2), friction=0.5)
+    after, impulse = sf.contact.impact(model, q, v, (corner,))
     assert after.shape == v.shape and impulse.shape[-1] == 3
-    sf.delassus_matrix(model, q, (corner,))
+    sf.contact.delassus_matrix(model, q, (corner,))
 
 
 def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
     def crossing(t: float, q: Array, v: Array) -> float:
         return float(q[0])
 
-    law = sf.controllers.pd(model, (0.0, 0.0), 20.0, 2.0)
+    law = sf.control.pd(model, (0.0, 0.0), 20.0, 2.0)
     run = sf.simulate(
         model,
         (0.3, 0.1),
@@ -232,48 +238,50 @@ def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
         model, None, None, dt=0.01, steps=3, final_cost=end
     )
     assert slope.q0.shape == (2,)
-    plan: sf.OptimalControl = sf.optimal_control(
+    plan: sf.OptimalControl = sf.control.optimal_control(
         model, (0.1, 0.0), None, dt=0.02, steps=5, final_cost=end, method="ilqr", iterations=2
     )
     assert plan.trajectory().q.shape == (6, 2)
-    sf.plan_trajectory(model, [[0.0, 0.0], [1.0, 1.0]], duration=1.0, spline="cubic")
+    sf.control.plan_trajectory(model, [[0.0, 0.0], [1.0, 1.0]], duration=1.0, spline="cubic")
     return run
 
 
 def control(model: sf.Model) -> None:
     q, v = np.zeros(2), np.zeros(2)
-    linear: sf.Linearization = sf.linearize(model, q, v, v, dt=0.01, integrator="rk4")
-    assert sf.lqr(linear, Q=np.eye(4), R=np.eye(2)).K.shape == (2, 4)
-    sf.tvlqr(np.stack([linear.A] * 3), np.stack([linear.B] * 3), Q=1.0, R=1.0)
+    linear: sf.Linearization = sf.control.linearize(model, q, v, v, dt=0.01, integrator="rk4")
+    assert sf.control.lqr(linear, Q=np.eye(4), R=np.eye(2)).K.shape == (2, 4)
+    sf.control.tvlqr(np.stack([linear.A] * 3), np.stack([linear.B] * 3), Q=1.0, R=1.0)
     goal = sf.targets.Position("tip", sf.frame_pose(model, (0.3, 0.4), "tip")[:3, 3])
     found: sf.InverseKinematics = sf.inverse_kinematics(model, [goal])
     assert found.converged.all()
-    sf.all_solutions(model, goal, starts=5)
-    sf.differential_ik(model, q + 0.1, {"tip": np.zeros(6)})
+    sf.control.all_solutions(model, goal, starts=5)
+    sf.control.differential_ik(model, q + 0.1, {"tip": np.zeros(6)})
 
     def reward(t: float, q: Array, v: Array, action: Array) -> float:
         found: float = -q[0] * q[0]
         return found
 
     stepper = sf.Stepper(model, dt=0.01, reward=reward, dtype="float64")
-    planner = sf.MPPI(stepper, horizon=3, samples=4, noise=0.1)
-    other = sf.CrossEntropy(stepper, horizon=3, samples=4, noise=0.1, iterations=1)
+    planner = sf.control.MPPI(stepper, horizon=3, samples=4, noise=0.1)
+    other = sf.control.CrossEntropy(stepper, horizon=3, samples=4, noise=0.1, iterations=1)
     assert planner(q, v).shape == other(q, v).shape == (2,)
 
 
 def data(model: sf.Model, run: sf.Trajectory, folder: Path) -> None:
-    log = sf.Log(run.q, run.v, run.a, run.tau)
-    fit: sf.Identification = sf.identify(model, log, friction="viscous", lag=0.0)
+    log = sf.identification.Log(run.q, run.v, run.a, run.tau)
+    fit: sf.Identification = sf.identification.identify(model, log, friction="viscous", lag=0.0)
     assert fit.model.nv == 2
-    numbers: sf.BaseParameters = sf.base_parameters(model)
-    basis: sf.BaseProjection = sf.base_projection(model)
+    numbers: sf.BaseParameters = sf.identification.base_parameters(model)
+    basis: sf.BaseProjection = sf.identification.base_projection(model)
     assert numbers.rank == basis.matrix.shape[0]
-    sf.excitation(model, 2.0, dt=0.05, rounds=1, lower=-1.0, upper=1.0, speed=1.0, friction=False)
-    studied: sf.Sweep = sf.sweep(
+    sf.identification.excitation(
+        model, 2.0, dt=0.05, rounds=1, lower=-1.0, upper=1.0, speed=1.0, friction=False
+    )
+    studied: sf.Sweep = sf.sweeps.sweep(
         lambda x, y: {"z": x + y},
-        sf.Grid(x=[1.0, 2.0]),
-        draw={"y": sf.draws.uniform(0.0, 1.0)},
-        reduce=["mean", sf.reducers.quantiles((0.5,))],
+        sf.sweeps.Grid(x=[1.0, 2.0]),
+        draw={"y": sf.sweeps.draws.uniform(0.0, 1.0)},
+        reduce=["mean", sf.sweeps.reducers.quantiles((0.5,))],
         engine="serial",
     )
     assert studied.rows == 2
@@ -290,22 +298,27 @@ def closed_forms(model: sf.Model, folder: Path) -> None:
     assert kernel.operations
     report: sf.Diagnosis = sf.diagnose(model, samples=2)
     assert report.ok
-    chain = sf.PlanarChain((1.0, 1.0), (0.1, 0.1), (1.0, 1.0))
-    tau = sf.skeleton_id(chain, (0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
-    assert np.allclose(sf.skeleton_fd(chain, (0.1, 0.2), (0.0, 0.0), tau), 1.0)
+    chain = sf.planar.PlanarChain((1.0, 1.0), (0.1, 0.1), (1.0, 1.0))
+    tau = sf.planar.skeleton_id(chain, (0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
+    assert np.allclose(sf.planar.skeleton_fd(chain, (0.1, 0.2), (0.0, 0.0), tau), 1.0)
     q = (0.1, 0.2)
-    assert len(sf.skeleton(chain, q).joints) == 3 and len(sf.skeleton_inertia(chain, q)) == 2
-    assert len(sf.skeleton_bias(chain, q, q)) == len(sf.skeleton_jacobian(chain, q)) == 2
+    assert (
+        len(sf.planar.skeleton(chain, q).joints) == 3
+        and len(sf.planar.skeleton_inertia(chain, q)) == 2
+    )
+    assert (
+        len(sf.planar.skeleton_bias(chain, q, q)) == len(sf.planar.skeleton_jacobian(chain, q)) == 2
+    )
     sf.set_threads(sf.get_threads())
 
 
 def sources(model: sf.Model) -> None:
     q, v = sf.random_state(model, seed=2)
-    found: sf.Operators = sf.operators(model, q, v, axes="body")
+    found: sf.Operators = sf.operators.influence_operators(model, q, v, axes="body")
     psi: sf.BlockOperator = found.Psi
     solved: sf.OperatorSolution = found.equation_19b(np.zeros(model.nv))
     assert str(psi) and solved.steps[-1].value.shape == (model.nv,)
-    assert sf.branch_inertias(model, q, backend="numpy").shape == (model.nb, 6, 6)
+    assert sf.articulated_inertias(model, q, backend="numpy").shape == (model.nb, 6, 6)
     turn = sf.spatial.Motion.of((0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
     assert sf.spatial.to_array(turn).shape == (6,)
     body = sf.Inertia.from_mass(1.0, (0.1, 0.0, 0.0))
@@ -313,28 +326,28 @@ def sources(model: sf.Model) -> None:
     assert tree.nv == 2
 
 
-def learning() -> sf.VectorEnv:
-    task: sf.Task = sf.tasks.cart_pole()
-    return sf.VectorEnv(task, num_envs=2, autoreset="next_step", dtype="float64")
+def learning() -> sf.learn.VectorEnv:
+    task: sf.Task = sf.learn.tasks.cart_pole()
+    return sf.learn.VectorEnv(task, num_envs=2, autoreset="next_step", dtype="float64")
 
 
 def with_other_libraries(model: sf.Model, other: object) -> None:
     """Functions of optional libraries; nothing here runs by itself."""
     with sf.view(model, block=False):
         pass
-    same: sf.Comparison = sf.compare_with("mujoco", model, samples=2)
-    states: sf.Converter = sf.convert(model, other)
+    same: sf.Comparison = sf.interop.compare_with("mujoco", model, samples=2)
+    states: sf.Converter = sf.interop.convert(model, other)
     assert same.agrees and states.nq == model.nq
     for make in (
-        sf.jax_function,
-        sf.torch_function,
-        sf.opencl_function,
-        sf.array_api_function,
+        sf.interop.jax_function,
+        sf.interop.torch_function,
+        sf.devices.opencl_function,
+        sf.interop.array_api_function,
     ):
         make(sf.inverse_dynamics, model)
     with sf.McapLog("run.mcap", model) as log:
         log.record(sf.Stepper(model, dt=1e-3))
-    sf.opencl_rollout(model, None, None, dt=0.01, steps=2, dtype="float64")
+    sf.devices.opencl_rollout(model, None, None, dt=0.01, steps=2, dtype="float64")
 
 
 def main() -> int:

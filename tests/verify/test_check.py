@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.formats.bundled import SAMPLES
 from sixfold.checks.verify.check import Finding, Report, formulations
 from sixfold.checks.verify.check import check as check_function
 from sixfold.checks.verify.formulations import MAX_LAGRANGE_FREEDOMS
+from sixfold.formats.bundled import SAMPLES
 from tests.evaluate.small_models import MAKERS, model_named
 
 GOOD = Finding("inverse dynamics", "rnea", 1e-16, 3, 2e-14)
@@ -65,10 +65,10 @@ def test_a_finding_is_bad_above_its_limit_or_when_not_a_number(finding, bad):
 
 def test_raise_if_bad_names_model_quantity_formulation_and_state():
     report = Report("arm", 10, (GOOD, WRONG, LOST, LEFT_OUT))
-    with pytest.raises(sf.DisagreementError) as caught:
+    with pytest.raises(sf.errors.DisagreementError) as caught:
         report.raise_if_bad()
     text = str(caught.value)
-    assert isinstance(caught.value, sf.SixfoldError)
+    assert isinstance(caught.value, sf.errors.SixfoldError)
     assert "model 'arm': 2 formulations disagree" in text
     assert "mass matrix by crba: 1.00e-03 at state 7 (limit 2e-14)" in text
     assert "forward dynamics by aba: nan at state 2" in text
@@ -102,7 +102,7 @@ def test_a_wrong_page_is_caught(monkeypatch):
     report = sf.check(sf.load("tree6"), 4)
     bad = {(f.quantity, f.formulation) for f in report.findings if f.bad}
     assert bad == {("mass matrix", "crba"), ("forward dynamics", "crba + ltl")}
-    with pytest.raises(sf.DisagreementError, match="mass matrix by crba"):
+    with pytest.raises(sf.errors.DisagreementError, match="mass matrix by crba"):
         report.raise_if_bad()
 
 
@@ -129,7 +129,7 @@ def test_the_same_seed_gives_the_same_report():
 
 
 def test_check_wants_a_model():
-    with pytest.raises(sf.ArgumentError, match="check: the first argument must be a Model"):
+    with pytest.raises(sf.errors.ArgumentError, match="check: the first argument must be a Model"):
         sf.check("puma560")
 
 

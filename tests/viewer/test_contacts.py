@@ -8,9 +8,16 @@ import pytest
 import sixfold as sf
 from sixfold.display.scene import Contacts, record
 from sixfold.display.scene.figure import LONGEST, force_arrows, usual_force
-from sixfold.spatial import solids
-from sixfold.display.viewer.drawing import HIDDEN, ContactLayer, ScrewLayer, State, cone_scales, loop_screws
+from sixfold.display.viewer.drawing import (
+    HIDDEN,
+    ContactLayer,
+    ScrewLayer,
+    State,
+    cone_scales,
+    loop_screws,
+)
 from sixfold.display.viewer.panel import contact_rows
+from sixfold.spatial import solids
 from tests.viewer.support import colored, page, picture, until
 
 MASS, G = 2.0, 9.81
@@ -41,10 +48,10 @@ def box():
     builder.add_body("body", joint=sf.Free(), inertia=solids.box(*SIZE, mass=MASS))
     model = builder.build()
     signs = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
-    points = [sf.ContactPoint("body", tuple(np.multiply(s, SIZE))) for s in signs]
+    points = [sf.contact.ContactPoint("body", tuple(np.multiply(s, SIZE))) for s in signs]
     q = sf.neutral(model)
     q[2] = SIZE[2] / 2
-    ground = sf.Ground(points=points, friction=0.4)
+    ground = sf.contact.Ground(points=points, friction=0.4)
     return model, sf.simulate(model, q, [0, 0, 0, 2.0, 0, 0], 0.3, dt=1e-3, contacts=ground)
 
 
@@ -84,7 +91,7 @@ def test_arrays_of_contacts_that_do_not_fit_are_named(box, change, words):
     model, run = box
     names = ("forces", "points", "gaps", "normals", "friction")
     given = {f"contact_{name}": getattr(run, f"contact_{name}") for name in names}
-    with pytest.raises(sf.ShapeError, match=words):
+    with pytest.raises(sf.errors.ShapeError, match=words):
         record("test", model, {"t": run.t, "q": run.q, **given, **change})
 
 
@@ -207,8 +214,8 @@ def test_what_rolls_is_held_where_it_touches(shape):
 
 def test_a_closed_hinge_carries_what_newton_asks_for():
     model, q = four_bar()
-    v = sf.project(model, q, [1.0, 0.0, 0.0])[1]
-    a, _ = sf.constrained_dynamics(model, q, v, np.zeros(3))
+    v = sf.loops.project(model, q, [1.0, 0.0, 0.0])[1]
+    a, _ = sf.loops.constrained_dynamics(model, q, v, np.zeros(3))
     state = State(q, v, a)
     (s,) = loop_screws(model, state)
     pose = sf.body_poses(model, q)[2]
@@ -236,7 +243,7 @@ def four_bar():
     builder.add_body("rocker", joint=sf.Revolute("z"), placement=(1.0, 0, 0), inertia=rod(0.9))
     builder.close("coupler", "rocker", sf.Revolute("z"), (1.2, 0, 0), (0.9, 0, 0), name="pin")
     model = builder.build()
-    return model, sf.assemble(model, [1.05, 0, 1.0], hold=["crank_joint"])
+    return model, sf.loops.assemble(model, [1.05, 0, 1.0], hold=["crank_joint"])
 
 
 def test_screws_of_loops_are_named_by_their_constraints():

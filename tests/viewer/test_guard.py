@@ -354,7 +354,7 @@ def test_a_viser_that_goes_another_way_is_refused(monkeypatch, arm):
 
     stubborn = []
     monkeypatch.setattr(viser, "ViserServer", Stubborn)
-    with pytest.raises(sf.NotApplicableError, match="cannot be guarded"):
+    with pytest.raises(sf.errors.NotApplicableError, match="cannot be guarded"):
         sf.view(arm, block=False)
     assert [server.stopped for server in stubborn] == [True]
     assert infra.websockets is real

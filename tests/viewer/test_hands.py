@@ -105,7 +105,7 @@ def test_handles_are_chosen_and_taken_away(arm):
         viewer.drag(None)
         assert viewer._frame.node is None
         assert choice.value == "none"
-        with pytest.raises(sf.UnknownNameError, match="flange"):
+        with pytest.raises(sf.errors.UnknownNameError, match="flange"):
             viewer.drag("flange")
 
 
@@ -123,7 +123,7 @@ def test_loops_have_no_handles():
     builder.add_rod("world", "ball", 1.0, (0, 0, 1), name="rod")
     model = builder.build()
     assert movable_frames(model) == []
-    with pytest.raises(sf.NotApplicableError, match="inverse kinematics"):
+    with pytest.raises(sf.errors.NotApplicableError, match="inverse kinematics"):
         sf.view(model, block=False, drag="ball")
     with sf.view(model, block=False) as viewer:
         assert viewer._panel.frames is None
@@ -292,7 +292,7 @@ def test_a_stepper_of_ones_own_runs_in_the_window():
     with sf.view(model, block=False, live=stepper, play=False) as viewer:
         assert viewer.q == pytest.approx([0.1, 0.3])
         assert viewer._panel.motors is None
-        with pytest.raises(sf.NotApplicableError, match="controller"):
+        with pytest.raises(sf.errors.NotApplicableError, match="controller"):
             viewer._player.hold(True)
         viewer.play()
         until(lambda: viewer.time > 0.2, "time passes")
@@ -303,15 +303,19 @@ def test_a_stepper_of_ones_own_runs_in_the_window():
 def bad_live():
     pendulum = sf.load("double_pendulum")
     f_ext = np.zeros((2, 6))
-    yield {"live": "run"}, sf.OptionError, "live"
-    yield {"live": 1.5}, sf.OptionError, "live"
-    yield {"live": sf.Stepper(pendulum, dt=1e-3)}, sf.OptionError, "f_ext"
-    yield {"live": sf.Stepper(pendulum, 2, dt=1e-3, f_ext=f_ext)}, sf.OptionError, "rows=None"
+    yield {"live": "run"}, sf.errors.OptionError, "live"
+    yield {"live": 1.5}, sf.errors.OptionError, "live"
+    yield {"live": sf.Stepper(pendulum, dt=1e-3)}, sf.errors.OptionError, "f_ext"
+    yield (
+        {"live": sf.Stepper(pendulum, 2, dt=1e-3, f_ext=f_ext)},
+        sf.errors.OptionError,
+        "rows=None",
+    )
     other = sf.Stepper(sf.load("cart_pendulum"), dt=1e-3, f_ext=f_ext)
-    yield {"live": other}, sf.OptionError, "this model"
+    yield {"live": other}, sf.errors.OptionError, "this model"
     moving = np.zeros((3, 2))
-    yield {"live": True, "trajectory": moving}, sf.NotApplicableError, "recorded"
-    yield {"drag": "elbow"}, sf.UnknownNameError, "elbow"
+    yield {"live": True, "trajectory": moving}, sf.errors.NotApplicableError, "recorded"
+    yield {"drag": "elbow"}, sf.errors.UnknownNameError, "elbow"
 
 
 def test_what_cannot_be_live_or_dragged_is_named():

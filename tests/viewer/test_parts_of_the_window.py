@@ -9,7 +9,15 @@ import pytest
 
 import sixfold as sf
 from sixfold.display.scene.figure import angles_of, quaternion_of, within_limits
-from sixfold.display.viewer.drawing import Screw, State, arrow, coil, force_screws, screw, velocity_screws
+from sixfold.display.viewer.drawing import (
+    Screw,
+    State,
+    arrow,
+    coil,
+    force_screws,
+    screw,
+    velocity_screws,
+)
 from sixfold.display.viewer.panel import (
     bars,
     controls,

@@ -143,17 +143,17 @@ def test_a_batch_appears_as_ghosts(arm, lead):
 
 
 BAD = [
-    ({"q": np.zeros(5)}, sf.ShapeError, "q"),
-    ({"q": np.full(6, np.nan)}, sf.StateError, "not finite"),
-    ({"q": "elbow"}, sf.NumberError, "q"),
-    ({"trajectory": np.zeros((4, 7))}, sf.ShapeError, r"\(T, 6\)"),
-    ({"trajectory": np.zeros((0, 6))}, sf.ShapeError, "q"),
-    ({"trajectory": np.zeros((3, 6)), "t": [0.0, 1.0]}, sf.ShapeError, "t"),
-    ({"trajectory": np.zeros((3, 6)), "t": [0.0, 2.0, 1.0]}, sf.StateError, "row 2"),
-    ({"trajectory": {"q": np.zeros((3, 6)), "v": np.zeros((2, 6))}}, sf.ShapeError, "v"),
-    ({"trajectory": np.zeros((2, 3, 6)), "q": np.zeros(6)}, sf.ShapeError, "batch"),
-    ({"port": -1}, sf.OptionError, "port"),
-    ({"port": "http"}, sf.OptionError, "port"),
+    ({"q": np.zeros(5)}, sf.errors.ShapeError, "q"),
+    ({"q": np.full(6, np.nan)}, sf.errors.StateError, "not finite"),
+    ({"q": "elbow"}, sf.errors.NumberError, "q"),
+    ({"trajectory": np.zeros((4, 7))}, sf.errors.ShapeError, r"\(T, 6\)"),
+    ({"trajectory": np.zeros((0, 6))}, sf.errors.ShapeError, "q"),
+    ({"trajectory": np.zeros((3, 6)), "t": [0.0, 1.0]}, sf.errors.ShapeError, "t"),
+    ({"trajectory": np.zeros((3, 6)), "t": [0.0, 2.0, 1.0]}, sf.errors.StateError, "row 2"),
+    ({"trajectory": {"q": np.zeros((3, 6)), "v": np.zeros((2, 6))}}, sf.errors.ShapeError, "v"),
+    ({"trajectory": np.zeros((2, 3, 6)), "q": np.zeros(6)}, sf.errors.ShapeError, "batch"),
+    ({"port": -1}, sf.errors.OptionError, "port"),
+    ({"port": "http"}, sf.errors.OptionError, "port"),
 ]
 
 
@@ -166,7 +166,7 @@ def test_bad_input_is_named_at_once(arm, options, error, words):
 
 def test_a_quaternion_of_length_zero_is_refused():
     model = sf.load("floating_link")
-    with pytest.raises(sf.StateError, match="joint 'free'"):
+    with pytest.raises(sf.errors.StateError, match="joint 'free'"):
         sf.view(model, q=np.zeros(model.nq), block=False)
 
 
@@ -175,18 +175,18 @@ def test_a_port_in_use_is_named(arm):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(sf.NotApplicableError, match=f"port {port}"):
+        with pytest.raises(sf.errors.NotApplicableError, match=f"port {port}"):
             sf.view(arm, block=False, port=port)
 
 
 def test_without_viser_the_way_to_install_it_is_told(arm, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(sf.NotApplicableError, match=r"pip install 'sixfold\[view\]'"):
+    with pytest.raises(sf.errors.NotApplicableError, match=r"pip install 'sixfold\[view\]'"):
         sf.view(arm, block=False)
 
 
 def test_something_else_than_a_model_is_refused():
-    with pytest.raises(sf.ArgumentError, match="Model"):
+    with pytest.raises(sf.errors.ArgumentError, match="Model"):
         sf.view("puma560", block=False)
 
 

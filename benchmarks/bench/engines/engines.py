@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.quantities import forward_dynamics, inverse_dynamics, mass_matrix, random_state
 from sixfold.model import Model
+from sixfold.quantities import forward_dynamics, inverse_dynamics, mass_matrix, random_state
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "inverse_dynamics": inverse_dynamics,

@@ -17,8 +17,8 @@ from benchmarks.bench.engines.engines import PIECE, States, Way
 from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
 from sixfold.interop.mujoco import to_mujoco
-from sixfold.model import Model
 from sixfold.lazy import optional
+from sixfold.model import Model
 
 HOW = {  # names without their mj_
     "inverse_dynamics": "kinematics, comPos, comVel, rne",

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.bench.engines.build_peer import Peer, Single, looped, refuse_others
 from benchmarks.bench.engines.engines import PIECE, States, Way
 from sixfold.arrays import Array
-from sixfold.model import Body, Model, Revolute
 from sixfold.lazy import optional
+from sixfold.model import Body, Model, Revolute
 
 BATCH_CALLS = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}
 CALLS = {"inverse_dynamics": "rnea", "forward_dynamics": "aba", "mass_matrix": "crba"}

@@ -16,10 +16,10 @@ import numpy as np
 from benchmarks.bench.engines.engines import FUNCTIONS, States
 from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.runtime import compile
-from sixfold.quantities import bias_force, mass_matrix, readings
-from sixfold.model import Model, Tree
 from sixfold.lazy import optional
+from sixfold.model import Model, Tree
+from sixfold.quantities import bias_force, mass_matrix, readings
+from sixfold.runtime import compile
 from sixfold.scalar import plain
 
 BITS = 256
@@ -93,9 +93,7 @@ class _Judge:
         return _normwise(self._precise(forces), self._inverse(k, self.states.a[k]))
 
     def _matrix(self, k: int, matrix: Array) -> float:
-        reference = readings.mass_matrix(
-            self.model, self.tree, self._precise(self.states.q[k])
-        )
+        reference = readings.mass_matrix(self.model, self.tree, self._precise(self.states.q[k]))
         return _normwise(self._precise(matrix.ravel()), reference)
 
     def _backward(self, k: int, a: Array) -> float:

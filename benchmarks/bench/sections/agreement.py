@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks.bench.engines.engines import States
 from sixfold.arrays import Array
-from sixfold.quantities import inverse_dynamics, joint_wrenches
 from sixfold.model import Model
+from sixfold.quantities import inverse_dynamics, joint_wrenches
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
 """Largest difference between ways, by sixfold's precision."""

@@ -13,8 +13,8 @@ from benchmarks.bench.engines import pinocchio
 from benchmarks.bench.engines.engines import FUNCTIONS, States, Way
 from benchmarks.bench.sections.agreement import TOLERANCE, distance
 from sixfold.errors import NotApplicableError
-from sixfold.quantities import random_state
 from sixfold.model import Model, ModelBuilder, Revolute
+from sixfold.quantities import random_state
 from sixfold.spatial import Inertia, Transform
 
 LENGTHS = (10, 100, 1000, 10_000)

@@ -21,16 +21,15 @@ from benchmarks.bench.engines.extras import installed
 from benchmarks.bench.robots import bare
 from benchmarks.bench.sections.rounds import BesidePinocchio
 from sixfold.arrays import Array
-from sixfold.loops import assemble
 from sixfold.errors import SixfoldError
-from sixfold.runtime import compile
-from sixfold.quantities import constrained_dynamics, frame_pose, integrate, neutral, project
 from sixfold.formats import load
-from sixfold.interop import convert
+from sixfold.interop.coordinates import convert
 from sixfold.interop.pinocchio import to_pinocchio
-from sixfold.model import Fixed, Joint, Model, ModelBuilder, Revolute, Spherical
-from sixfold.model.constraint import Loop
 from sixfold.lazy import optional
+from sixfold.loops import assemble
+from sixfold.model import Fixed, Joint, Loop, Model, ModelBuilder, Revolute, Spherical
+from sixfold.quantities import constrained_dynamics, frame_pose, integrate, neutral, project
+from sixfold.runtime import compile
 from sixfold.spatial import Inertia, Transform
 
 ALIKE = 1e-8

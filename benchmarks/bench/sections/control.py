@@ -19,10 +19,10 @@ from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
 from sixfold.control import inverse_kinematics, optimal_control
 from sixfold.errors import NotApplicableError
-from sixfold.quantities import frame_pose, gravity_force, random_state
+from sixfold.lazy import optional
 from sixfold.learn.tasks import TASKS
 from sixfold.model import Model
-from sixfold.lazy import optional
+from sixfold.quantities import frame_pose, gravity_force, random_state
 
 POSES, PEER_POSES = 100_000, 500
 NODES, ITERATIONS = 100, 40
@@ -133,7 +133,7 @@ def iterations(arm: Model, method: str, seed: int, rounds: int) -> Controlled:
 
 def environments(task: str, seed: int, rounds: int) -> Controlled:
     """Step a batch of environments under random actions, with observations, rewards and resets."""
-    from sixfold.learn import VectorEnv
+    from sixfold.learn.vector_env import VectorEnv
 
     env = VectorEnv(task, ROWS)
     env.reset(seed=seed)

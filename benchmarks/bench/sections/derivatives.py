@@ -24,13 +24,13 @@ from benchmarks.bench.robots import Robot, bare
 from benchmarks.bench.sections.rounds import BesidePinocchio
 from sixfold.arrays import Array
 from sixfold.errors import SixfoldError
-from sixfold.runtime import compile
-from sixfold.quantities import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from sixfold.formats import load
-from sixfold.interop import convert
+from sixfold.interop.coordinates import convert
 from sixfold.interop.pinocchio import to_pinocchio
-from sixfold.model import Model, ModelBuilder, Revolute
 from sixfold.lazy import optional
+from sixfold.model import Model, ModelBuilder, Revolute
+from sixfold.quantities import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from sixfold.runtime import compile
 from sixfold.spatial import Inertia
 
 FUNCTIONS: dict[str, tuple[Any, str, str]] = {

@@ -20,13 +20,13 @@ from benchmarks.bench.engines.engines import LOOPED, States, draw
 from benchmarks.bench.engines.extras import installed
 from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.runtime import compile
-from sixfold.quantities import regressor
 from sixfold.identification import base_regressor
-from sixfold.interop import convert
+from sixfold.interop.coordinates import convert
 from sixfold.interop.pinocchio import to_pinocchio
-from sixfold.model import Model, ModelBuilder, Revolute
 from sixfold.lazy import optional
+from sixfold.model import Model, ModelBuilder, Revolute
+from sixfold.quantities import regressor
+from sixfold.runtime import compile
 from sixfold.spatial import Inertia
 
 BATCH = 512

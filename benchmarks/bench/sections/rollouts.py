@@ -16,8 +16,8 @@ from benchmarks.bench.sections.rounds import BesideMujoco
 from sixfold.arrays import Array
 from sixfold.choices import FixedStep
 from sixfold.errors import NotApplicableError
-from sixfold.quantities import random_state
 from sixfold.lazy import optional
+from sixfold.quantities import random_state
 from sixfold.simulation.rollout import rollout
 
 INTEGRATORS: dict[FixedStep, str] = {"semi_implicit_euler": "mjINT_EULER", "rk4": "mjINT_RK4"}

@@ -13,8 +13,8 @@ from benchmarks.bench.clock import interleaved, multiply_adds, seconds
 from benchmarks.bench.engines.engines import FUNCTIONS, States
 from benchmarks.bench.robots import Robot
 from sixfold.arrays import Array
-from sixfold.runtime import cuts, get_threads, set_threads, share, spread
 from sixfold.compiler.llvm import result_memory
+from sixfold.runtime import cuts, get_threads, set_threads, share, spread
 
 ENOUGH = 0.010
 """Seconds that the batch takes on one thread, at least."""

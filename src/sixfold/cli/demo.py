@@ -11,18 +11,28 @@ import click
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.checks.verify.check import check
 from sixfold.cli.options import Group, option, refuse_idle, robot_names, tree_lines
 from sixfold.control import controllers
+from sixfold.display.report import write_report
+from sixfold.display.scene.figure import within_limits
 from sixfold.errors import visible
-from sixfold.runtime import get_threads
-from sixfold.quantities import bias_force, difference, forward_dynamics, gravity_force, inverse_dynamics, kinetic_energy, mass_matrix, neutral, random_state
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.progress import showing
-from sixfold.display.report import write_report
-from sixfold.display.scene.figure import within_limits
+from sixfold.quantities import (
+    bias_force,
+    difference,
+    forward_dynamics,
+    gravity_force,
+    inverse_dynamics,
+    kinetic_energy,
+    mass_matrix,
+    neutral,
+    random_state,
+)
+from sixfold.runtime import get_threads
 from sixfold.simulation import simulate
-from sixfold.checks.verify.check import check
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -96,8 +106,8 @@ def quadruped(
 ) -> None:
     """Let a quadruped trot and push it: whole-body MPPI with contact, planned as it goes."""
     refuse_idle("--impulse", not pushes, "a robot that is not pushed")
-    from sixfold.learn.trot import side_pushes, trot
     from sixfold.display.viewer import view
+    from sixfold.learn.trot import side_pushes, trot
 
     robot = load("quadruped")
     many = "1 push" if pushes == 1 else f"{pushes} pushes"

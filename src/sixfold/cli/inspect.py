@@ -12,6 +12,10 @@ from typing import Any
 
 import click
 
+from sixfold.checks.doctor import Diagnosis, diagnose
+from sixfold.checks.doctor.finding import json_text
+from sixfold.checks.verify.check import check as run_check
+from sixfold.checks.verify.report import Report
 from sixfold.choices import Library
 from sixfold.cli.options import (
     WIDTH,
@@ -22,17 +26,13 @@ from sixfold.cli.options import (
     robot_argument,
     tree_lines,
 )
-from sixfold.loops import mobility
-from sixfold.checks.doctor import Diagnosis, diagnose
-from sixfold.checks.doctor.finding import json_text
 from sixfold.errors import RobotFileWarning, StateError, visible
 from sixfold.formats import bundled, load
 from sixfold.formats.bundled import SAMPLES
-from sixfold.interop import compare_with
+from sixfold.interop.compare import compare_with
+from sixfold.loops import mobility
 from sixfold.model import Distance, Gear, Model
 from sixfold.progress import showing, working
-from sixfold.checks.verify.check import check as run_check
-from sixfold.checks.verify.report import Report
 
 POINT = 31  # columns of a centre of mass
 

@@ -19,8 +19,8 @@ from sixfold.cli.identify import excite, identify
 from sixfold.cli.inspect import check, compare, inspect, robots
 from sixfold.cli.options import Group, refuse_idle
 from sixfold.cli.simulate import simulate, sweep, view
-from sixfold.errors import RobotFileWarning, SixfoldError, visible
 from sixfold.compiler.llvm import cache as store
+from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
 
 @click.command()

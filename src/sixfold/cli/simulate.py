@@ -15,11 +15,11 @@ from sixfold.choices import Integrator, Method, PieceFormat
 from sixfold.cli.options import WIDTH, option, refuse_idle, robot_argument, robot_names
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, SixfoldError, TrajectoryFileError, brief, visible
-from sixfold.quantities import mass_matrix, neutral, random_state
 from sixfold.formats import load
-from sixfold.model import Model
 from sixfold.lazy import optional
+from sixfold.model import Model
 from sixfold.progress import working
+from sixfold.quantities import mass_matrix, neutral, random_state
 from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
 from sixfold.simulation.arguments import CHOICES, METHODS

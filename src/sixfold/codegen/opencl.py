@@ -18,13 +18,13 @@ from math import isfinite
 from typing import Any
 
 from sixfold.codegen.languages import Statements
-from sixfold.runtime import ArrayFunction
 from sixfold.compiler.graph.program import COPY, Argument, Call, Final, Program, Repeat, Result
 from sixfold.compiler.llvm.layout.signature import Layout
 from sixfold.compiler.llvm.modules.scan import Scan
 from sixfold.compiler.llvm.text import elementary, sincos
 from sixfold.compiler.llvm.text.instructions import Text
 from sixfold.compiler.llvm.text.writer import SINCOS
+from sixfold.runtime import ArrayFunction
 
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
 """Options for the compiler of a device."""

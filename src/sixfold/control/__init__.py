@@ -1,7 +1,17 @@
 """Controllers, linearisation, regulators, inverse kinematics, optimal and sampling control."""
 
-from sixfold.control import controllers, targets
-from sixfold.control.ik import InverseKinematics, all_solutions, differential_ik, inverse_kinematics
+from sixfold.control.controllers import (
+    computed_torque,
+    disturbance_observer,
+    filtered_velocity,
+    gravity_compensation,
+    minimum_jerk,
+    operational_space,
+    pd,
+    pid,
+    saturated,
+)
+from sixfold.control.ik import InverseKinematics, all_solutions, differential_ik
 from sixfold.control.linearize import Linearization, linearize
 from sixfold.control.lqr import LQR, TVLQR, lqr, tvlqr
 from sixfold.control.plan import plan_trajectory
@@ -17,13 +27,24 @@ __all__ = [
     "Linearization",
     "OptimalControl",
     "all_solutions",
-    "controllers",
+    "computed_torque",
     "differential_ik",
-    "inverse_kinematics",
+    "disturbance_observer",
+    "filtered_velocity",
+    "gravity_compensation",
     "linearize",
     "lqr",
+    "minimum_jerk",
+    "operational_space",
     "optimal_control",
+    "pd",
+    "pid",
     "plan_trajectory",
-    "targets",
+    "saturated",
     "tvlqr",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

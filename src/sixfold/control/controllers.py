@@ -31,9 +31,18 @@ from sixfold.errors import (
     visible,
     yes_or_no,
 )
-from sixfold.runtime import Argument, checked, in_order, model_checked
-from sixfold.quantities import bias_force, coriolis_matrix, difference, frame_pose, gravity_force, inverse_dynamics, jacobian, mass_matrix
 from sixfold.model import Body, Model
+from sixfold.quantities import (
+    bias_force,
+    coriolis_matrix,
+    difference,
+    frame_pose,
+    gravity_force,
+    inverse_dynamics,
+    jacobian,
+    mass_matrix,
+)
+from sixfold.runtime import Argument, checked, in_order, model_checked
 from sixfold.scalar import if_positive
 from sixfold.simulation.diagnostics import degree_notes
 from sixfold.spatial import Inertia

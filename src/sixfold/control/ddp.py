@@ -17,8 +17,8 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.ddp_kernels import DDPProblem
-from sixfold.runtime import share
 from sixfold.quantities import mass_matrix
+from sixfold.runtime import share
 
 
 @dataclass

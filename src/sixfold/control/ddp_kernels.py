@@ -50,9 +50,16 @@ from itertools import pairwise
 from typing import Any
 
 from sixfold.control.matrices import Dense, Matrix, symmetric, times, transposed_times
-from sixfold.runtime import KERNELS, kernel_tree, numbers_array, scan_kernel, second_order, user_kernel
-from sixfold.quantities import readings
 from sixfold.model import Model
+from sixfold.quantities import readings
+from sixfold.runtime import (
+    KERNELS,
+    kernel_tree,
+    numbers_array,
+    scan_kernel,
+    second_order,
+    user_kernel,
+)
 from sixfold.scalar import ZERO, Scalar, dot, if_positive, total
 from sixfold.simulation.callbacks import Cost
 

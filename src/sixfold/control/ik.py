@@ -30,10 +30,20 @@ from sixfold.control.ik_step import (
 )
 from sixfold.control.targets import IKTask, Targets, norm, task_of
 from sixfold.errors import NotApplicableError, OptionError, yes_or_no
-from sixfold.runtime import KERNELS, Argument, enough_memory, get_threads, leading_shape, model_checked, numbers_array, share, user_kernel
-from sixfold.quantities import random_state
-from sixfold.runtime.quantity import refuse_constraints
 from sixfold.model import Model
+from sixfold.quantities import random_state
+from sixfold.runtime import (
+    KERNELS,
+    Argument,
+    enough_memory,
+    get_threads,
+    leading_shape,
+    model_checked,
+    numbers_array,
+    share,
+    user_kernel,
+)
+from sixfold.runtime.quantity import refuse_constraints
 from sixfold.scalar import Scalar, absolute, if_positive, repeat, total
 from sixfold.show import block, table
 from sixfold.simulation.arguments import states_of, step_count
@@ -151,7 +161,7 @@ def inverse_kinematics(
         Transactions on Robotics 27, 2011.
     """
     model_checked(NAME, model)
-    refuse_constraints(NAME, model, "close the loops with sixfold.assemble")
+    refuse_constraints(NAME, model, "close the loops with sixfold.loops.assemble")
     yes_or_no(NAME, limits=limits)
     count = step_count(NAME, "starts", starts)
     good = tolerance_of(NAME, tolerance)
@@ -443,7 +453,7 @@ def all_solutions(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("puma560")
         >>> pose = sf.frame_pose(arm, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "dh6")
-        >>> found = sf.all_solutions(arm, {"dh6": pose})
+        >>> found = sf.control.all_solutions(arm, {"dh6": pose})
         >>> found.shape, np.allclose(sf.frame_pose(arm, found, "dh6"), pose)
         ((8, 6), True)
         >>> found[:2].round(3)
@@ -451,7 +461,7 @@ def all_solutions(
                [ 0.1  ,  0.2  ,  0.3  ,  0.4  ,  0.5  ,  0.6  ]])
     """
     model_checked(ALL_SOLUTIONS, model)
-    refuse_constraints(ALL_SOLUTIONS, model, "close the loops with sixfold.assemble")
+    refuse_constraints(ALL_SOLUTIONS, model, "close the loops with sixfold.loops.assemble")
     yes_or_no(ALL_SOLUTIONS, limits=limits)
     count = step_count(ALL_SOLUTIONS, "starts", starts)
     good = tolerance_of(ALL_SOLUTIONS, tolerance)
@@ -549,7 +559,7 @@ def differential_ik(
         >>> import numpy as np, sixfold as sf
         >>> arm, q = sf.load("puma560"), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
         >>> wanted = [0.0, 0.0, 0.0, 0.1, 0.0, 0.0]  # 0.1 m/s along x, without turning
-        >>> v = sf.differential_ik(arm, q, {"dh6": wanted}, damping=0.0)
+        >>> v = sf.control.differential_ik(arm, q, {"dh6": wanted}, damping=0.0)
         >>> v.round(3)
         array([-0.043, -0.111, -0.137, -0.105,  0.236,  0.162])
         >>> np.allclose(sf.jacobian(arm, q, "dh6") @ v, wanted)

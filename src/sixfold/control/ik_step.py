@@ -22,8 +22,8 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.control.matrices import Dense, symmetric, transposed_times
 from sixfold.control.targets import IKTask, Numbers, Part, Rows
-from sixfold.quantities import readings
 from sixfold.model import Joint, Model
+from sixfold.quantities import readings
 from sixfold.scalar import ZERO, Scalar, dot, if_positive, plain
 from sixfold.spatial import Column
 

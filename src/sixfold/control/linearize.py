@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.runtime import plain_argument, quantity
-from sixfold.quantities import forward_dynamics, forward_dynamics_derivatives, readings
-from sixfold.runtime.quantity import page, refuse_constraints
-from sixfold.model import Model, Tree
 from sixfold.lazy import optional
+from sixfold.model import Model, Tree
+from sixfold.quantities import forward_dynamics, forward_dynamics_derivatives, readings
+from sixfold.runtime import plain_argument, quantity
+from sixfold.runtime.quantity import page, refuse_constraints
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix
 from sixfold.show import plain as escape_html
@@ -83,9 +83,7 @@ def rate_derivatives(
     if not n:
         return []
     given = () if f_ext is None else (f_ext,)
-    found = readings.forward_dynamics_derivatives(
-        model, tree, q, v, tau, *given, frame=frame
-    )
+    found = readings.forward_dynamics_derivatives(model, tree, q, v, tau, *given, frame=frame)
     rows = [found[k : k + n] for k in range(0, 3 * n * n, n)]
     upper = [[*row, *_unit(k, n)] for k, row in enumerate(_turning(model, v))]
     lower = [[*rows[k], *rows[n + k]] for k in range(n)]
@@ -477,7 +475,7 @@ def linearize(
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> A, B = sf.linearize(sf.load("pendulum"), [np.pi], [0.0], [0.0])  # upright
+        >>> A, B = sf.control.linearize(sf.load("pendulum"), [np.pi], [0.0], [0.0])  # upright
         >>> A.round(3)
         array([[ 0.   ,  1.   ],
                [18.167,  0.   ]])

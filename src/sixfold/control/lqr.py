@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array, Shape
 from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
-from sixfold.runtime import Argument, checked, enough_memory
 from sixfold.lazy import optional
+from sixfold.runtime import Argument, checked, enough_memory
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import step_length
 
@@ -67,8 +67,8 @@ def lqr(
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> upright = sf.linearize(sf.load("pendulum"), [np.pi], [0.0], [0.0])
-        >>> gains = sf.lqr(upright, 1.0, 1.0)
+        >>> upright = sf.control.linearize(sf.load("pendulum"), [np.pi], [0.0], [0.0])
+        >>> gains = sf.control.lqr(upright, 1.0, 1.0)
         >>> gains.K.round(3)
         array([[9.911, 2.52 ]])
         >>> np.sort(gains.eigenvalues.real).round(3)  # per second: it stays up
@@ -271,12 +271,12 @@ def tvlqr(
     Example:
         >>> import numpy as np, sixfold as sf
         >>> model, up = sf.load("pendulum"), np.full((1000, 1), np.pi)
-        >>> motion = sf.linearize(model, up, 0.0 * up, 0.0 * up, dt=0.01)
-        >>> gains = sf.tvlqr(motion, 1.0, 1.0)
+        >>> motion = sf.control.linearize(model, up, 0.0 * up, 0.0 * up, dt=0.01)
+        >>> gains = sf.control.tvlqr(motion, 1.0, 1.0)
         >>> gains.K.shape, gains.S.shape
         ((1000, 1, 2), (1001, 2, 2))
-        >>> still = sf.linearize(model, [np.pi], [0.0], [0.0], dt=0.01)
-        >>> np.allclose(gains.K[0], sf.lqr(still, 1.0, 1.0).K)  # far from the end
+        >>> still = sf.control.linearize(model, [np.pi], [0.0], [0.0], dt=0.01)
+        >>> np.allclose(gains.K[0], sf.control.lqr(still, 1.0, 1.0).K)  # far from the end
         True
     """
     if isinstance(A, Linearization):

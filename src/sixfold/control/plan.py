@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import SplineName
 from sixfold.errors import NotApplicableError, NumberError, OptionError, ShapeError, StateError
-from sixfold.runtime import Argument, checked, enough_memory, in_order, model_checked
-from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy
-from sixfold.runtime.quantity import refuse_constraints
 from sixfold.model import Model
+from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy
+from sixfold.runtime import Argument, checked, enough_memory, in_order, model_checked
+from sixfold.runtime.quantity import refuse_constraints
 from sixfold.simulation import Trajectory
 from sixfold.simulation.arguments import choice, step_length
 
@@ -129,12 +129,13 @@ def plan_trajectory(
         >>> import numpy as np, sixfold as sf
         >>> model = sf.load("double_pendulum")
         >>> corners = [[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]]
-        >>> motion = sf.plan_trajectory(model, corners, velocity_limit=1.0)
+        >>> motion = sf.control.plan_trajectory(model, corners, velocity_limit=1.0)
         >>> np.abs(motion.v).max().round(2).item(), motion.notes
         (1.0, ('velocity limit holds',))
         >>> np.allclose(motion.v[[0, -1]], 0.0), np.allclose(motion.q[-1], corners[-1])
         (True, True)
-        >>> slow = sf.plan_trajectory(sf.load("pendulum"), [[0.0], [1.0]], duration=1.0, dt=0.25)
+        >>> model, points = sf.load("pendulum"), [[0.0], [1.0]]
+        >>> slow = sf.control.plan_trajectory(model, points, duration=1.0, dt=0.25)
         >>> slow.q[:, 0].round(3)
         array([0.   , 0.104, 0.5  , 0.896, 1.   ])
     """

@@ -138,9 +138,9 @@ class MPPI(_Planner):
         >>> import numpy as np, sixfold as sf
         >>> model = sf.load("pendulum")
         >>> def upright(t, q, v, action):
-        ...     return -sf.cos(q[0]) - 0.01 * v[0] ** 2
+        ...     return -sf.math.cos(q[0]) - 0.01 * v[0] ** 2
         >>> stepper = sf.Stepper(model, dt=0.02, reward=upright)
-        >>> plan = sf.MPPI(stepper, horizon=40, samples=100, noise=5.0)
+        >>> plan = sf.control.MPPI(stepper, horizon=40, samples=100, noise=5.0)
         >>> plan
         <MPPI of 'pendulum', 100 sequences of 40 actions (0.8 s)>
         >>> robot = sf.Stepper(model, dt=0.02)  # hangs down, and is swung up
@@ -196,9 +196,9 @@ class CrossEntropy(_Planner):
         >>> import numpy as np, sixfold as sf
         >>> model = sf.load("pendulum")
         >>> def upright(t, q, v, action):
-        ...     return -sf.cos(q[0]) - 0.01 * v[0] ** 2
+        ...     return -sf.math.cos(q[0]) - 0.01 * v[0] ** 2
         >>> stepper = sf.Stepper(model, dt=0.02, reward=upright)
-        >>> plan = sf.CrossEntropy(stepper, horizon=40, samples=100, noise=5.0)
+        >>> plan = sf.control.CrossEntropy(stepper, horizon=40, samples=100, noise=5.0)
         >>> plan
         <CrossEntropy of 'pendulum', 100 sequences of 40 actions (0.8 s)>
         >>> robot = sf.Stepper(model, dt=0.02)  # hangs down, and is swung up

@@ -32,12 +32,12 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
-from sixfold.runtime import Argument, Names, checked, names_along
-from sixfold.quantities import readings
-from sixfold.quantities.kinematics import at_point
-from sixfold.runtime.quantity import located
 from sixfold.model import Model
 from sixfold.model.validate import numbers_of
+from sixfold.quantities import readings
+from sixfold.quantities.kinematics import at_point
+from sixfold.runtime import Argument, Names, checked, names_along
+from sixfold.runtime.quantity import located
 from sixfold.scalar import ZERO, Scalar, atan2, if_positive, sqrt, total
 from sixfold.spatial import Motion, Transform, Vector3, rotations
 
@@ -536,7 +536,7 @@ def task_of(function: str, model: Model, targets: Targets, rates: bool = False) 
         if hasattr(target, "frame"):
             located(function, model, name, "frame")
         if isinstance(target, Velocity) and not rates:
-            fix = "use sixfold.differential_ik for velocities"
+            fix = "use sixfold.control.differential_ik for velocities"
             raise ArgumentError(f"{function}: argument 'targets'", "goals of poses", target, fix)
         more = target.fixed(model)
         shape = target.shape(model)
@@ -552,3 +552,8 @@ def task_of(function: str, model: Model, targets: Targets, rates: bool = False) 
     wide = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in arrays]
     flat = wide[0] if len(wide) == 1 else np.concatenate(wide, -1)
     return IKTask(model, tuple(given), np.ascontiguousarray(flat), tuple(key))
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

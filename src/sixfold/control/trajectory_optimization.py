@@ -15,10 +15,10 @@ from sixfold.choices import Callback, Search
 from sixfold.control.ddp import STATUSES, DDPState, StateLimits, Sweeps
 from sixfold.control.ddp_kernels import DDPProblem
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, visible, yes_or_no
-from sixfold.runtime import enough_memory, refuse_singular
-from sixfold.quantities import forward_dynamics, kinetic_energy, potential_energy
-from sixfold.runtime.quantity import refuse_constraints
 from sixfold.model import Model
+from sixfold.quantities import forward_dynamics, kinetic_energy, potential_energy
+from sixfold.runtime import enough_memory, refuse_singular
+from sixfold.runtime.quantity import refuse_constraints
 from sixfold.show import Panel, block, curves, plain
 from sixfold.simulation import System, Trajectory
 from sixfold.simulation.arguments import (
@@ -195,7 +195,7 @@ def optimal_control(
 
     Example:
         >>> import sixfold as sf
-        >>> found = sf.optimal_control(
+        >>> found = sf.control.optimal_control(
         ...     sf.load("pendulum"),
         ...     [0.0],
         ...     [0.0],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sixfold.dynamics.kinematics import transforms
 from sixfold.dynamics.passive import spring_energy
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import ZERO3, Force, Inertia, Motion, Vector3
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.spatial import Force, Motion, Subspace, Transform
 
 

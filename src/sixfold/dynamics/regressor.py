@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from sixfold.dynamics.fast.inverse_dynamics import body_forces
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Matrix3, Motion, Transform, Vector3
 

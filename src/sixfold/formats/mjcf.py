@@ -45,8 +45,8 @@ from sixfold.formats.mjcf_document import (
     resolve_inside,
 )
 from sixfold.formats.xml import shown
-from sixfold.model import ContactOptions, Model, lock_joints
 from sixfold.lazy import optional
+from sixfold.model import ContactOptions, Model, lock_joints
 from sixfold.spatial import Vector3
 
 STAND_IN = [float(c) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1) for c in (x, y, z)]
@@ -275,9 +275,7 @@ def notes_on(
     colliding = int(np.count_nonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
     if colliding > 1:
         geom = document.first.get("geom")
-        meaning = (
-            "a model alone touches nothing; sixfold.Ground.from_mjcf has the ground and the pairs"
-        )
+        meaning = "a model alone touches nothing; sf.contact.Ground.from_mjcf reads them"
         add(f"contacts of {colliding} geoms", meaning, geom)
     for what, meaning, *keys in (*_effects(m), *_armatures(document)):
         add(what, meaning, next((p for k in keys if (p := document.first.get(k))), None))

@@ -15,7 +15,7 @@ from sixfold.formats.xml import Element, Notes, parse, shown
 
 SECTIONS = {
     "actuator": "motors push nothing here: pass joint forces as tau",
-    "contact": "bodies touch where they are told to: pairs by sixfold.Ground.from_mjcf",
+    "contact": "bodies touch where they are told to: pairs by sixfold.contact.Ground.from_mjcf",
     "custom": "data of the user",
     "deformable": "bodies are rigid here",
     "extension": "plugins",

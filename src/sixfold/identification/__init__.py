@@ -14,6 +14,7 @@ from sixfold.identification.friction import FrictionLaw
 from sixfold.identification.identification import Estimate, Identification, JointResidual
 from sixfold.identification.identify import identify
 from sixfold.identification.log import Log
+from sixfold.quantities import energy_regressor, joint_regressor
 
 __all__ = [
     "BaseParameter",
@@ -28,7 +29,14 @@ __all__ = [
     "base_parameters",
     "base_projection",
     "base_regressor",
+    "energy_regressor",
     "excitation",
     "expected_errors",
     "identify",
+    "joint_regressor",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from sixfold.arrays import Array
 from sixfold.choices import Backend
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.runtime import model_checked, per_model, quantity
-from sixfold.quantities import random_state, regressor, readings
-from sixfold.quantities.readings import page
 from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
+from sixfold.quantities import random_state, readings, regressor
+from sixfold.quantities.readings import page
+from sixfold.runtime import model_checked, per_model, quantity
 from sixfold.scalar import Scalar, Zero
 from sixfold.show import block, folded, plain, table
 from sixfold.symbolic.polynomial import MAX_WORK, Polynomial
@@ -78,7 +78,7 @@ def base_projection(model: Model) -> BaseProjection:
     Example:
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("double_pendulum")
-        >>> base = sf.base_projection(arm)
+        >>> base = sf.identification.base_projection(arm)
         >>> base
         BaseProjection(6 of 20 inertial parameters)
         >>> base.names
@@ -186,11 +186,11 @@ def base_regressor(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("double_pendulum")
         >>> q, v = sf.random_state(arm, 5, seed=0)
-        >>> Y = sf.base_regressor(arm, q, v, np.ones((5, 2)))
+        >>> Y = sf.identification.base_regressor(arm, q, v, np.ones((5, 2)))
         >>> Y.shape, int(np.linalg.matrix_rank(Y.reshape(10, 6)))
         ((5, 2, 6), 6)
         >>> pi = np.concatenate([np.array(body.inertia.parameters(), float) for body in arm.bodies])
-        >>> beta = sf.base_projection(arm).matrix @ pi
+        >>> beta = sf.identification.base_projection(arm).matrix @ pi
         >>> np.allclose(Y @ beta, sf.inverse_dynamics(arm, q, v, np.ones((5, 2))))
         True
     """
@@ -306,7 +306,7 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
 
     Example:
         >>> import sixfold as sf
-        >>> found = sf.base_parameters(sf.load("double_pendulum"))
+        >>> found = sf.identification.base_parameters(sf.load("double_pendulum"))
         >>> found
         <4 base parameters of 'double_pendulum', which has 20>
         >>> for p in found.parameters:

@@ -18,15 +18,15 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.quantities import gravity_force as weight
-from sixfold.runtime import in_order, model_checked
-from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy, random_state
 from sixfold.identification.fit import Fit, Sums, accumulate, standard_errors, weighted_products
 from sixfold.identification.identification import Estimate, estimates
 from sixfold.identification.identify import problem_for
 from sixfold.identification.problem import IdentificationProblem, choice_of, numbers, positive
 from sixfold.model import Model
 from sixfold.model.validate import generator_of
+from sixfold.quantities import gravity_force as weight
+from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy, random_state
+from sixfold.runtime import in_order, model_checked
 from sixfold.simulation import Trajectory
 
 SHARE = 0.01  # noise of a joint's torque relative to its limit, where it is not given
@@ -200,7 +200,7 @@ def excitation(
     Example:
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("double_pendulum")
-        >>> motion = sf.excitation(arm, 4.0, dt=0.01, friction=False, rounds=2)
+        >>> motion = sf.identification.excitation(arm, 4.0, dt=0.01, friction=False, rounds=2)
         >>> motion.q.shape, np.allclose(motion.v[[0, -1]], 0.0)
         ((401, 2), True)
         >>> motion.notes[0]

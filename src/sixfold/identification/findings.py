@@ -26,8 +26,8 @@ FIXES = {
     "torque-scale": "give joint torques in N m (forces in N), after the gears; or give gains= that "
     "make them so; with a loaded model of the wrong weight this is right",
     "no-torque": "connect the sensor, or give the torques of all joints",
-    "too-short": "record longer: 10 to 20 s of a motion from sixfold.excitation",
-    "too-slow": "move faster: sixfold.excitation goes up to the limits of the joints",
+    "too-short": "record longer: 10 to 20 s of a motion from sixfold.identification.excitation",
+    "too-slow": "move faster: sf.identification.excitation goes up to the limits of the joints",
     "saturated": "lower the amplitude, or raise the range of the sensor or amplifier",
     "nan-rows": "look for lost messages in the logger",
     "clock-jump": "log with a steady clock; stretches between jumps were used one by one",
@@ -44,7 +44,7 @@ FIXES = {
     "held-at-zero": "check signs and units, and whether rotors=True or springs=True is needed",
     "outliers": "look at those samples; they count less here",
     "uncertain-gain": "give the gains that you know, or excite joints that share bodies more",
-    "unseen": "use sixfold.excitation, or keep the loaded values, as the new model does",
+    "unseen": "use sf.identification.excitation, or keep the loaded values, as the new model does",
     "no-hold-out": "record longer, or judge the model with result.evaluate(another log)",
     "hard-problem": "give a log that can be read twice, or more exciting motions",
 }

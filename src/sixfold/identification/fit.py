@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.runtime import get_threads
 from sixfold.identification.log import Chunk
 from sixfold.identification.problem import NOT_NEGATIVE, IdentificationProblem
+from sixfold.runtime import get_threads
 
 BLOCK = 512  # samples of a block: what the kernel writes then stays in the cache
 NARROW = 48  # columns up to which BLAS makes a symmetric product of some rows by one thread

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.quantities import gravity_force, inverse_dynamics
 from sixfold.identification.findings import ORDER, DataFinding, Severity, listed
 from sixfold.identification.fit import Fit, Sums, load_rms, residual_rms
 from sixfold.identification.friction import FrictionLaw, Probe
@@ -26,6 +25,7 @@ from sixfold.identification.problem import (
 )
 from sixfold.identification.samples import LogInput, source_of
 from sixfold.model import Model
+from sixfold.quantities import gravity_force, inverse_dynamics
 from sixfold.show import block, folded, plain
 from sixfold.spatial import Inertia
 

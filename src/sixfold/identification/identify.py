@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
-from sixfold.runtime import model_checked
-from sixfold.quantities import inverse_dynamics
 from sixfold.identification.findings import ORDER, DataFinding, listed
 from sixfold.identification.fit import (
     MAX_CONDITION,
@@ -67,6 +65,8 @@ from sixfold.identification.suspects import (
     torque_scale_findings,
 )
 from sixfold.model import Model
+from sixfold.quantities import inverse_dynamics
+from sixfold.runtime import model_checked
 
 REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
 UNPHYSICAL = 2.0  # ratio of residuals, physical to free, from which on the data contradict physics
@@ -153,7 +153,7 @@ def identify(
         >>> w, t = np.array([2.0, 3.0]), np.arange(0.0, 5.0, 0.01)[:, None]
         >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t)
         >>> tau = sf.inverse_dynamics(real, q, v, a)  # what a robot would have measured
-        >>> found = sf.identify(arm, q, v, a, tau, friction=False)
+        >>> found = sf.identification.identify(arm, q, v, a, tau, friction=False)
         >>> found.ok, found.samples, np.allclose(found.predict(q, v, a), tau)
         (True, 500, True)
         >>> for p in found.parameters:

@@ -25,10 +25,10 @@ from sixfold.errors import (
     TrajectoryFileError,
     near_names,
 )
-from sixfold.runtime import last_labels, model_checked
 from sixfold.files import open_regular, path_of
-from sixfold.model import Model
 from sixfold.lazy import optional
+from sixfold.model import Model
+from sixfold.runtime import last_labels, model_checked
 from sixfold.simulation.trajectory_files import first_line, read_arrays
 
 # what arrays and columns may be called
@@ -350,11 +350,11 @@ class Log:
     Example:
         >>> import numpy as np, sixfold as sf
         >>> t = np.arange(100) * 0.01
-        >>> log = sf.Log(np.sin(t)[:, None], tau=np.cos(t)[:, None], t=0.01)
+        >>> log = sf.identification.Log(np.sin(t)[:, None], tau=np.cos(t)[:, None], t=0.01)
         >>> log, log.times[-1].round(2).item()
         (<log of 100 samples: q, tau, t>, 0.99)
         >>> np.savez("swing.npz", t=log.times, q=log.q, tau=log.tau)
-        >>> sf.Log.read("swing.npz", sf.load("pendulum"))
+        >>> sf.identification.Log.read("swing.npz", sf.load("pendulum"))
         <log of 100 samples: q, tau, t>
     """
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, yes_or_no
-from sixfold.runtime import compile as compile_kernel
-from sixfold.quantities import inverse_dynamics, joint_regressor, random_state, regressor
 from sixfold.model import Body, Model
 from sixfold.model.grouping import PARAMETERS, movable
+from sixfold.quantities import inverse_dynamics, joint_regressor, random_state, regressor
+from sixfold.runtime import compile as compile_kernel
 from sixfold.spatial import Inertia
 
 # columns that a joint may have in addition to those of the bodies, in words

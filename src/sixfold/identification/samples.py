@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
-from sixfold.runtime import in_order
-from sixfold.quantities import difference
 from sixfold.identification.findings import DataFinding, Severity, listed
 from sixfold.identification.log import Chunk, Log, interpolate, map_arrays
 from sixfold.model import Model, Revolute
+from sixfold.quantities import difference
+from sixfold.runtime import in_order
 from sixfold.simulation import Trajectory
 
 # power of the frequency in the response: twice the order of the Butterworth filter

@@ -13,7 +13,6 @@ from itertools import combinations
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.quantities import inverse_dynamics
 from sixfold.identification.findings import DataFinding, listed
 from sixfold.identification.fit import (
     Sums,
@@ -28,6 +27,7 @@ from sixfold.identification.fit import (
 from sixfold.identification.friction import Probe
 from sixfold.identification.log import Chunk
 from sixfold.identification.problem import IdentificationProblem
+from sixfold.quantities import inverse_dynamics
 
 SAMPLES = 2000  # samples that suspicions are tried on
 # residual relative to the joint's own forces from which on a fit explains nothing

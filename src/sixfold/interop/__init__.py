@@ -1,19 +1,12 @@
-"""The same robot in Pinocchio and MuJoCo: models, states, and how far results differ."""
+"""Other libraries: the same robot in Pinocchio and MuJoCo;
+functions of JAX arrays and torch tensors.
+"""
 
-from sixfold.interop.compare import Comparison, Difference, compare_with
-from sixfold.interop.coordinates import Converter, convert
-from sixfold.interop.mujoco import from_mujoco, to_mujoco
-from sixfold.interop.pinocchio import from_pinocchio, pinocchio_constraints, to_pinocchio
+from sixfold.lazy import lazy_names
 
-__all__ = [
-    "Comparison",
-    "Converter",
-    "Difference",
-    "compare_with",
-    "convert",
-    "from_mujoco",
-    "from_pinocchio",
-    "pinocchio_constraints",
-    "to_mujoco",
-    "to_pinocchio",
-]
+__getattr__, __all__ = lazy_names(__name__, __file__)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

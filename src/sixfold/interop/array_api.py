@@ -19,8 +19,8 @@ import numpy as np
 
 from sixfold.arrays import Shape
 from sixfold.errors import ArgumentError, NumberError, ShapeError
-from sixfold.runtime import Argument, ArrayFunction, array_function, checked
 from sixfold.model import Model
+from sixfold.runtime import Argument, ArrayFunction, array_function, checked
 from sixfold.scalar import BY_NAME, Rule
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def array_api_function(
         >>> import numpy as np
         >>> import sixfold as sf
         >>> arm = sf.load("double_pendulum")
-        >>> energy = sf.array_api_function(sf.kinetic_energy, arm)
+        >>> energy = sf.interop.array_api_function(sf.kinetic_energy, arm)
         >>> energy(np.zeros((5, 2)), np.zeros(2)).shape
         (5,)
     """
@@ -131,7 +131,7 @@ def array_api_function(
 
 
 class ArrayApiFunction:
-    """A program read by an array library; made by `sixfold.array_api_function`."""
+    """A program read by an array library; made by `sixfold.interop.array_api_function`."""
 
     def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
         """Take the function, and what it was made of."""

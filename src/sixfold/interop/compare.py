@@ -13,7 +13,6 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, Library
-from sixfold.loops import assemble
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import (
     ArgumentError,
@@ -26,15 +25,28 @@ from sixfold.errors import (
     visible,
     yes_or_no,
 )
-from sixfold.runtime import BACKENDS, singular_joints
-from sixfold.quantities import bias_force, body_poses, constraint_jacobian, forward_dynamics, integrate, inverse_dynamics, kinetic_energy, mass_matrix, potential_energy, project, random_state
 from sixfold.formats import load
 from sixfold.formats.files import is_json, read
 from sixfold.formats.xml import parse
 from sixfold.interop.coordinates import LIBRARIES, Converter, convert
 from sixfold.interop.mujoco import MuJoCo, mujoco_from_mjcf, mujoco_from_urdf, to_mujoco
 from sixfold.interop.pinocchio import Pinocchio, pinocchio_package, to_pinocchio
+from sixfold.loops import assemble
 from sixfold.model import Model
+from sixfold.quantities import (
+    bias_force,
+    body_poses,
+    constraint_jacobian,
+    forward_dynamics,
+    integrate,
+    inverse_dynamics,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
+    project,
+    random_state,
+)
+from sixfold.runtime import BACKENDS, singular_joints
 from sixfold.show import block, plain, table
 from sixfold.spatial import Transform
 
@@ -399,7 +411,8 @@ def compare_with(
 
     Example:
         >>> import sixfold as sf
-        >>> found = sf.compare_with("pinocchio", "double_pendulum", samples=10, backend="numpy")
+        >>> how = {"samples": 10, "backend": "numpy"}
+        >>> found = sf.interop.compare_with("pinocchio", "double_pendulum", **how)
         >>> found.agrees, found.worst("mass matrix") < 1e-12
         (True, True)
         >>> [d.quantity for d in found.differences][:3]

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import ForceFrame, Library
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, UnknownNameError, one_of
-from sixfold.runtime import Argument, checked
-from sixfold.quantities import body_poses
 from sixfold.formats.mjcf_arrays import BALL, FREE, names_of
 from sixfold.model import Free, Joint, Model, Planar, Spherical
+from sixfold.quantities import body_poses
+from sixfold.runtime import Argument, checked
 from sixfold.scalar import together
 from sixfold.spatial.rotations import matrices_to_quaternions, quaternions_to_matrices
 
@@ -536,7 +536,7 @@ def convert(model: Model, other: Any) -> Converter:
         >>> model = sf.load("double_pendulum")
         >>> sf.save(model, "arm.urdf")
         >>> other = pinocchio.buildModelFromUrdf("arm.urdf")
-        >>> between = sf.convert(model, other)
+        >>> between = sf.interop.convert(model, other)
         >>> there = between.q_to([0.3, 0.4])  # joints without limits: cosine and sine
         >>> there.round(3)
         array([0.955, 0.296, 0.921, 0.389])

@@ -16,9 +16,9 @@ from typing import Any
 
 from sixfold.arrays import Shape
 from sixfold.interop.array_api import ArrayApiFunction, in_order, leading_shape, refuse_dtype
-from sixfold.runtime import ArrayFunction, array_function, xla_handler
-from sixfold.model import Model
 from sixfold.lazy import optional
+from sixfold.model import Model
+from sixfold.runtime import ArrayFunction, array_function, xla_handler
 
 
 def jax_function(
@@ -55,7 +55,7 @@ def jax_function(
     Example:
         >>> import jax, numpy as np, sixfold as sf
         >>> model = sf.load("double_pendulum")
-        >>> energy = sf.jax_function(sf.potential_energy, model)
+        >>> energy = sf.interop.jax_function(sf.potential_energy, model)
         >>> q = np.array([0.3, 0.5], np.float32)
         >>> np.allclose(jax.jit(jax.grad(energy))(q), sf.gravity_force(model, q), atol=1e-4)
         True
@@ -66,7 +66,7 @@ def jax_function(
 
 
 class JaxFunction:
-    """A kernel as a function of JAX arrays; made by `sixfold.jax_function`."""
+    """A kernel as a function of JAX arrays; made by `sixfold.interop.jax_function`."""
 
     def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
         """Take the function, and what it was made of."""

@@ -11,7 +11,6 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.simulation.contact import Ground, JointLaw, scene_of
 from sixfold.dynamics.contact.scene import CapsuleShape, Contact, Plane, Scene, SphereShape
 from sixfold.errors import NotApplicableError
 from sixfold.formats.files import read
@@ -33,6 +32,7 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.simulation.contact import Ground, JointLaw, scene_of
 from sixfold.spatial import Inertia, Transform
 from sixfold.spatial.rotations import matrices_to_quaternions
 

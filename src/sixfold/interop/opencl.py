@@ -1,4 +1,5 @@
-"""`sf.opencl_function` and `sf.opencl_rollout`: functions and trajectories on an OpenCL device.
+"""`sf.devices.opencl_function` and `sf.devices.opencl_rollout`: functions and trajectories on an
+OpenCL device.
 
 A rollout has its loop over time inside the device's program, one trajectory a work item.
 """
@@ -16,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sixfold.arrays import Shape
-from sixfold.interop.array_api import in_order, leading_shape, refuse_dtype
 from sixfold.choices import (
     Callback,
     DeviceMath,
@@ -27,7 +27,6 @@ from sixfold.choices import (
     Stabilization,
 )
 from sixfold.codegen.opencl import OPTIONS, function_source, rollout_source
-from sixfold.simulation.contact import Ground
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
@@ -36,6 +35,9 @@ from sixfold.errors import (
     ShapeError,
     one_of,
 )
+from sixfold.interop.array_api import in_order, leading_shape, refuse_dtype
+from sixfold.lazy import optional
+from sixfold.model import Model
 from sixfold.runtime import (
     Argument,
     ArrayFunction,
@@ -43,8 +45,7 @@ from sixfold.runtime import (
     checked,
     model_checked,
 )
-from sixfold.model import Model
-from sixfold.lazy import optional
+from sixfold.simulation.contact import Ground
 from sixfold.simulation.joint_stops import JointStops
 from sixfold.simulation.rollout import Asked, asked_for, step_times, warn_not_finite
 from sixfold.simulation.step import stepper_of
@@ -100,7 +101,7 @@ def opencl_function(
         >>> import numpy as np, sixfold as sf
         >>> model = sf.load("double_pendulum")
         >>> q, v = sf.random_state(model, 1000, seed=1)
-        >>> on_device = sf.opencl_function(sf.inverse_dynamics, model)
+        >>> on_device = sf.devices.opencl_function(sf.inverse_dynamics, model)
         >>> np.allclose(on_device(q, v, np.zeros_like(v)), sf.bias_force(model, q, v))
         True
     """
@@ -110,7 +111,7 @@ def opencl_function(
 
 
 class OpenclFunction:
-    """A function on an OpenCL device; made by `sixfold.opencl_function`."""
+    """A function on an OpenCL device; made by `sixfold.devices.opencl_function`."""
 
     def __init__(self, core: ArrayFunction, queue: Any, math: str) -> None:
         """Take the function, the queue of the device and whose elementary functions it uses."""
@@ -277,7 +278,7 @@ def opencl_rollout(
         >>> import numpy as np, sixfold as sf
         >>> model = sf.load("pendulum")
         >>> q0 = np.linspace(0.0, 1.0, 1000)[:, None]
-        >>> q, v = sf.opencl_rollout(model, q0, None, dt=1e-3, steps=100, every=10)
+        >>> q, v = sf.devices.opencl_rollout(model, q0, None, dt=1e-3, steps=100, every=10)
         >>> q.shape, np.allclose(q, sf.rollout(model, q0, None, dt=1e-3, steps=100, every=10)[0])
         ((1000, 10, 1), True)
     """

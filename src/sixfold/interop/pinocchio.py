@@ -11,6 +11,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, UnknownNameError
 from sixfold.interop.constraints import split_loop
+from sixfold.lazy import missing, optional
 from sixfold.model import (
     Cylindrical,
     Free,
@@ -25,7 +26,6 @@ from sixfold.model import (
     Translational,
     Universal,
 )
-from sixfold.lazy import missing, optional
 from sixfold.spatial import Inertia, Transform
 
 X, Y, Z = np.eye(3)
@@ -43,10 +43,10 @@ def to_pinocchio(model: Model) -> Any:
     """Return the robot as a `pinocchio.Model`: joints, placements, inertias, frames, gravity.
 
     Joints are numbered depth first, as Pinocchio's mass matrix needs them, so their order may
-    differ from the model's; `sixfold.convert` matches them by name.  Armature goes with them.
-    Damping, friction and springs do not: Pinocchio has no springs, and stores damping and friction
-    without using them.  Joints that follow others become free.  Pinocchio keeps constraints apart
-    from its models: `pinocchio_constraints` makes them.
+    differ from the model's; `sixfold.interop.convert` matches them by name.  Armature goes with
+    them. Damping, friction and springs do not: Pinocchio has no springs, and stores damping and
+    friction without using them.  Joints that follow others become free.  Pinocchio keeps
+    constraints apart from its models: `pinocchio_constraints` makes them.
 
     Raises:
         NotApplicableError: for a user-defined joint, or if Pinocchio is missing.

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Shape
-from sixfold.interop.array_api import in_order, leading_shape, refuse_dtype
 from sixfold.errors import NumberError
-from sixfold.runtime import ArrayFunction, array_function
-from sixfold.model import Model
+from sixfold.interop.array_api import in_order, leading_shape, refuse_dtype
 from sixfold.lazy import optional
+from sixfold.model import Model
+from sixfold.runtime import ArrayFunction, array_function
 
 
 def torch_function(
@@ -47,7 +47,7 @@ def torch_function(
     Example:
         >>> import numpy as np, sixfold as sf, torch
         >>> model = sf.load("double_pendulum")
-        >>> energy = sf.torch_function(sf.potential_energy, model)
+        >>> energy = sf.interop.torch_function(sf.potential_energy, model)
         >>> q = torch.tensor([0.3, 0.5], dtype=torch.float64, requires_grad=True)
         >>> energy(q).backward()
         >>> np.allclose(q.grad, sf.gravity_force(model, [0.3, 0.5]))
@@ -59,7 +59,7 @@ def torch_function(
 
 
 class TorchFunction:
-    """A kernel as a function of torch tensors; made by `sixfold.torch_function`."""
+    """A kernel as a function of torch tensors; made by `sixfold.interop.torch_function`."""
 
     def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
         """Take the function, and what it was made of."""

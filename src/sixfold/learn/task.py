@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Callback, FixedStep, Precision
-from sixfold.simulation.contact import Ground
 from sixfold.errors import ArgumentError, OptionError
 from sixfold.model import Model
 from sixfold.show import fields_line
 from sixfold.simulation import JointStops, Stepper, System
+from sixfold.simulation.contact import Ground
 
 Start = Callable[[Array], tuple[Array, Array]]
 """Takes uniform numbers (rows, draws), returns q (rows, nq) and v (rows, nv)."""
@@ -56,19 +56,19 @@ class Task:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> swing = sf.Task(
+        >>> swing = sf.learn.Task(
         ...     name="swing up",
         ...     model=sf.load("pendulum"),
         ...     dt=0.02,
         ...     low=[-2.0],
         ...     high=[2.0],
-        ...     observe=lambda t, q, v: [sf.cos(q[0]), sf.sin(q[0]), v[0]],
-        ...     reward=lambda t, q, v, action: -sf.cos(q[0]),
+        ...     observe=lambda t, q, v: [sf.math.cos(q[0]), sf.math.sin(q[0]), v[0]],
+        ...     reward=lambda t, q, v, action: -sf.math.cos(q[0]),
         ...     start=lambda u: (0.2 * u - 0.1, 0.0 * u),
         ...     draws=1,
         ...     steps=200,
         ... )
-        >>> envs = sf.VectorEnv(swing, 3)
+        >>> envs = sf.learn.VectorEnv(swing, 3)
         >>> seen, _ = envs.reset(seed=0)
         >>> seen, reward, *_ = envs.step(np.zeros((3, 1)))
         >>> seen.shape, reward.round(1)

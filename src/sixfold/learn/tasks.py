@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.simulation.contact import ContactPoint, Ground
-from sixfold.runtime import model_checked
-from sixfold.quantities import frame_pose, gravity_force, inverse_mass_matrix, neutral
 from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints
+from sixfold.quantities import frame_pose, gravity_force, inverse_mass_matrix, neutral
+from sixfold.runtime import model_checked
 from sixfold.scalar import Scalar, cos, if_positive, sin, sqrt
+from sixfold.simulation.contact import ContactPoint, Ground
 from sixfold.spatial import Inertia
 
 TRACK, TILT = 2.4, 0.2095
@@ -276,3 +276,8 @@ TASKS: dict[str, Callable[[], Task]] = {
 """Tasks by name."""
 
 __all__ = ["acrobot", "cart_pole", "quadruped_stand", "quadruped_trot", "reacher"]
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

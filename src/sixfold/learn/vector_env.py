@@ -1,4 +1,4 @@
-"""`sf.VectorEnv`: many environments as one gymnasium `VectorEnv`, stepped by one kernel."""
+"""`sf.learn.VectorEnv`: many environments as one gymnasium `VectorEnv`, stepped by one kernel."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sixfold.errors import (
     StateError,
     UnknownNameError,
 )
+from sixfold.lazy import optional
 from sixfold.learn.task import Task
 from sixfold.learn.tasks import TASKS
-from sixfold.lazy import optional
 from sixfold.simulation import Stepper
 from sixfold.simulation.stepper import PlainStates
 
@@ -191,14 +191,14 @@ class VectorEnv(_Base):
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> envs = sf.VectorEnv("cart_pole", 4)
+        >>> envs = sf.learn.VectorEnv("cart_pole", 4)
         >>> seen, _ = envs.reset(seed=0)
         >>> seen.shape, envs.single_action_space.shape
         ((4, 4), (1,))
         >>> seen, reward, ended, cut, infos = envs.step(np.zeros((4, 1)))
         >>> reward.shape, bool(ended.any()), bool(cut.any())
         ((4,), False, False)
-        >>> alone = sf.VectorEnv("cart_pole", 1, first=2)  # the third of them
+        >>> alone = sf.learn.VectorEnv("cart_pole", 1, first=2)  # the third of them
         >>> np.array_equal(alone.reset(seed=0)[0], envs.reset(seed=0)[0][2:3])
         True
     """

@@ -188,8 +188,8 @@ class ImpactPoint:
         >>> import sixfold as sf
         >>> ball, builder = sf.Inertia.from_mass(2.0), sf.ModelBuilder("ball")
         >>> model = builder.add_body("ball", joint=sf.Prismatic("z"), inertia=ball).build()
-        >>> floor = sf.ImpactPoint("ball", restitution=0.5)
-        >>> v, impulse = sf.impact(model, [0.0], [-3.0], floor)
+        >>> floor = sf.contact.ImpactPoint("ball", restitution=0.5)
+        >>> v, impulse = sf.contact.impact(model, [0.0], [-3.0], floor)
         >>> v.round(3), impulse.round(3)  # 2 kg (1.5 + 3) m/s
         (array([1.5]), array([[0., 0., 9.]]))
     """

@@ -14,8 +14,8 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.book.operators.operators import BlockMatrix, Stack
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, visible
-from sixfold.runtime import Argument, checked, enough_memory
 from sixfold.model import Model
+from sixfold.runtime import Argument, checked, enough_memory
 from sixfold.scalar import Scalar
 from sixfold.spatial import Column, Force, Motion, to_array
 from sixfold.spatial.quantity import number_text
@@ -273,7 +273,9 @@ class BlockOperator:
         if other.model is not self.model:
             where = f"{self.name} and {other.name}: operators of two models"
             what = f"operators of model '{self.model.name}'"
-            raise NotApplicableError(where, what, "make both from one sf.operators(model, q)")
+            raise NotApplicableError(
+                where, what, "make both from one sf.operators.influence_operators(model, q)"
+            )
 
     def _sum(self, other: Any, sign: int) -> BlockOperator:
         if not isinstance(other, BlockOperator):
@@ -426,7 +428,7 @@ class BlockOperator:
 
     def __reduce__(self) -> Any:
         """Refuse to be pickled: it is made of functions."""
-        fix = "pickle the object of sf.operators, or operator.dense()"
+        fix = "pickle the object of sf.operators.influence_operators, or operator.dense()"
         raise NotApplicableError("pickle", f"the operator {self.name}", fix)
 
     def __repr__(self) -> str:

@@ -23,15 +23,8 @@ from sixfold.dynamics.book.operators.operators import (
 from sixfold.dynamics.kinematics import forces_from_world, no_forces
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError, ShapeError, UnknownNameError, one_of, visible
-from sixfold.runtime import (
-    Argument,
-    checked,
-    enough_memory,
-    leading_shape,
-    model_checked,
-    plain_argument,
-    refuse_singular,
-)
+from sixfold.model import Model
+from sixfold.model.tree import Table
 from sixfold.operators.block_operator import (
     FORCES,
     FREEDOMS,
@@ -42,8 +35,15 @@ from sixfold.operators.block_operator import (
     numbers_of,
     shaped,
 )
-from sixfold.model import Model
-from sixfold.model.tree import Table
+from sixfold.runtime import (
+    Argument,
+    checked,
+    enough_memory,
+    leading_shape,
+    model_checked,
+    plain_argument,
+    refuse_singular,
+)
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Column
 
@@ -443,7 +443,7 @@ class Operators:
         """Return J_i of every body, shape (..., nb, 6, 6), in the axes of this reading.
 
         Returns:
-            Symmetric matrices on motions; see also `sf.branch_inertias`.
+            Symmetric matrices on motions; see also `sf.articulated_inertias`.
         """
         return self._matrices(self._branches.J)
 
@@ -623,7 +623,7 @@ AXES = ("body", "inertial")
 FRAMES = ("world", "body")
 
 
-def operators(
+def influence_operators(
     model: Model,
     q: ArrayLike,
     v: ArrayLike | None = None,
@@ -655,7 +655,7 @@ def operators(
 
     Example:
         >>> import sixfold as sf
-        >>> op = sf.operators(sf.load("star:4"), [0.1, 0.2, 0.3, 0.4])
+        >>> op = sf.operators.influence_operators(sf.load("star:4"), [0.1, 0.2, 0.3, 0.4])
         >>> print(op.Psi)
         Psi_D =
         [  e  0  0  0 ]

@@ -10,7 +10,6 @@ the module is for type checkers.
 
 from typing import TYPE_CHECKING
 
-from sixfold.runtime.public import PUBLIC_NAMES
 from sixfold.quantities.configurations import *
 from sixfold.quantities.constraints import *
 from sixfold.quantities.derivatives import *
@@ -21,6 +20,7 @@ from sixfold.quantities.kinematic_derivatives import *
 from sixfold.quantities.kinematics import *
 from sixfold.quantities.regressors import *
 from sixfold.quantities.wrenches import *
+from sixfold.runtime.public import PUBLIC_NAMES
 
 if not TYPE_CHECKING:  # static tools follow the stars, which bring what a module lists
     __all__ = sorted(PUBLIC_NAMES)

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Backend
 from sixfold.errors import OptionError, SixfoldError, TooLargeError, shown
+from sixfold.model import Joint, Model
+from sixfold.model.validate import generator_of
 from sixfold.runtime.arrays import model_checked
 from sixfold.runtime.public import common_arguments, quantity
 from sixfold.runtime.quantity import Numbers
-from sixfold.model import Joint, Model
-from sixfold.model.validate import generator_of
 from sixfold.scalar import Scalar
 from sixfold.spatial import Column
 

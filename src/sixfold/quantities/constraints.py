@@ -21,14 +21,14 @@ from sixfold.choices import Backend, ForceFrame
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError
-from sixfold.runtime.lazy_import import LazyModule
-from sixfold.runtime.public import quantity
+from sixfold.model import Model
 from sixfold.quantities.configurations import integrate, position_rate
 from sixfold.quantities.derivatives import factor_mass_matrix
 from sixfold.quantities.dynamics import bias_force, external_forces
 from sixfold.quantities.kinematics import six
+from sixfold.runtime.lazy_import import LazyModule
+from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import Numbers
-from sixfold.model import Model
 from sixfold.scalar import ZERO, Scalar, differentiate, dot
 from sixfold.spatial import Column, Force
 
@@ -92,7 +92,7 @@ def constrained_dynamics(
         >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
         >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
         >>> model = builder.add_rod("foot", "head", 1.0).build()
-        >>> a, forces = sf.constrained_dynamics(model, [0.6, 0.8], [0, 0], [0, 0])
+        >>> a, forces = sf.loops.constrained_dynamics(model, [0.6, 0.8], [0, 0], [0, 0])
         >>> print(a.round(3), forces.round(3))  # the rod is pressed
         [ 4.709 -3.532] [7.848]
     """
@@ -122,7 +122,7 @@ def constraint_gaps(
         >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
         >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
         >>> model = builder.add_rod("foot", "head", 1.0).build()
-        >>> print(sf.constraint_gaps(model, [[0.6, 0.8], [0.6, 0.9]]).round(3))
+        >>> print(sf.loops.constraint_gaps(model, [[0.6, 0.8], [0.6, 0.9]]).round(3))
         [[0.   ]
          [0.082]]
     """
@@ -149,7 +149,7 @@ def constraint_jacobian(
         >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
         >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
         >>> model = builder.add_rod("foot", "head", 1.0).build()
-        >>> print(sf.constraint_jacobian(model, [0.6, 0.8]).round(3))
+        >>> print(sf.loops.constraint_jacobian(model, [0.6, 0.8]).round(3))
         [[0.6 0.8]]
     """
     return [row.J for row in rows_of(model, q, None)]
@@ -180,7 +180,7 @@ def constraint_bias(
         >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
         >>> model = builder.add_rod("foot", "head", 1.0).build()
         >>> q, v = [0.6, 0.8], [0.8, -0.6]  # J v = 0
-        >>> print(sf.constraint_bias(model, q, v).round(3))  # the rod turns with 1 rad/s
+        >>> print(sf.loops.constraint_bias(model, q, v).round(3))  # the rod turns with 1 rad/s
         [1.]
     """
     return [row.gamma for row in rows_of(model, q, v)]
@@ -198,8 +198,9 @@ def constraint_wrenches(
     """Return what constraint forces do to each body (n; f), shape (..., nb, 6).
 
     They are in world axes about the world origin, as `f_ext` is: with them as external forces the
-    tree moves as the constrained model does, and `joint_reaction_forces` gives the reactions in all of
-    its joints.  A gear works on joints, by its row of `constraint_jacobian`, and does nothing here.
+    tree moves as the constrained model does, and `joint_reaction_forces` gives the reactions in all
+    of its joints.  A gear works on joints, by its row of `constraint_jacobian`, and does nothing
+    here.
 
     Args:
         model: a robot with constraints.
@@ -216,8 +217,8 @@ def constraint_wrenches(
         >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
         >>> model = builder.add_rod("foot", "head", 1.0).build()
         >>> q, v, tau = [0.6, 0.8], [0, 0], [0, 0]
-        >>> a, forces = sf.constrained_dynamics(model, q, v, tau)
-        >>> f_ext = sf.constraint_wrenches(model, q, forces)
+        >>> a, forces = sf.loops.constrained_dynamics(model, q, v, tau)
+        >>> f_ext = sf.loops.constraint_wrenches(model, q, forces)
         >>> tree = model.without(constraints=True)
         >>> np.allclose(sf.forward_dynamics(tree, q, v, tau, f_ext), a)
         True
@@ -255,9 +256,9 @@ def project(
         >>> _ = builder.add_body("foot", joint=sf.Prismatic("x"), inertia=ball)
         >>> _ = builder.add_body("head", joint=sf.Prismatic("y"), inertia=ball)
         >>> model = builder.add_rod("foot", "head", 1.0).build()
-        >>> q, v = sf.project(model, [0.6, 0.81], [1.0, 0.0])
-        >>> J = sf.constraint_jacobian(model, q)
-        >>> np.allclose(sf.constraint_gaps(model, q), 0), np.allclose(J @ v, 0)
+        >>> q, v = sf.loops.project(model, [0.6, 0.81], [1.0, 0.0])
+        >>> J = sf.loops.constraint_jacobian(model, q)
+        >>> np.allclose(sf.loops.constraint_gaps(model, q), 0), np.allclose(J @ v, 0)
         (True, True)
     """
     # Gauss-Newton steps close the gaps

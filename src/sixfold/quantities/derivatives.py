@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, ForceFrame
+from sixfold.model import Model
+from sixfold.quantities.dynamics import bias_force, external_forces, mass_matrix
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
-from sixfold.quantities.dynamics import bias_force, external_forces, mass_matrix
 from sixfold.runtime.quantity import Numbers, refuse_constraints
-from sixfold.model import Model
 from sixfold.scalar import ZERO, Scalar
 
 constraints = LazyModule("sixfold.quantities.constraints")
@@ -75,11 +75,11 @@ def inverse_dynamics_derivatives(
     Example:
         >>> import numpy as np, sixfold as sf
         >>> pendulum = sf.load("pendulum")  # tau = 0.27 a + 4.905 sin(q)
-        >>> dq, dv, da = sf.inverse_dynamics_derivatives(pendulum, [0.0], [1.0], [0.0])
+        >>> dq, dv, da = sf.derivatives.inverse_dynamics_derivatives(pendulum, [0.0], [1.0], [0.0])
         >>> print(dq.round(3), dv.round(3), da.round(3))
         [[4.905]] [[0.]] [[0.27]]
         >>> tree, x = sf.load("tree6"), np.zeros(6)
-        >>> dq, dv, da = sf.inverse_dynamics_derivatives(tree, x, x, x, sparse=True)
+        >>> dq, dv, da = sf.derivatives.inverse_dynamics_derivatives(tree, x, x, x, sparse=True)
         >>> da.values.shape  # of 36 numbers
         (22,)
     """
@@ -136,7 +136,7 @@ def forward_dynamics_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("double_pendulum")
         >>> q, v = sf.random_state(arm, seed=1)
-        >>> dq, dv, dtau = sf.forward_dynamics_derivatives(arm, q, v, np.zeros(2))
+        >>> dq, dv, dtau = sf.derivatives.forward_dynamics_derivatives(arm, q, v, np.zeros(2))
         >>> dq.shape, np.allclose(dtau, sf.inverse_mass_matrix(arm, q))
         ((2, 2), True)
     """
@@ -185,7 +185,9 @@ def inverse_dynamics_second_derivatives(
     Example:
         >>> import numpy as np, sixfold as sf
         >>> pendulum = sf.load("pendulum")  # tau = 0.27 a + 4.905 sin(q)
-        >>> qq, qv, vv, qa = sf.inverse_dynamics_second_derivatives(pendulum, [np.pi / 2], [0.0], [0.0], [1.0])
+        >>> given = [np.pi / 2], [0.0], [0.0], [1.0]
+        >>> second = sf.derivatives.inverse_dynamics_second_derivatives(pendulum, *given)
+        >>> qq, qv, vv, qa = second
         >>> print(qq.round(3))
         [[-4.905]]
     """
@@ -215,7 +217,8 @@ def forward_dynamics_second_derivatives(
 ) -> _Four:
     """Return the second derivatives (qq, qv, vv, qtau) of weights . `forward_dynamics`.
 
-    They are along the motion subspaces (the tangent space), as in `inverse_dynamics_second_derivatives`.
+    They are along the motion subspaces (the tangent space), as in
+    `inverse_dynamics_second_derivatives`.
 
     Args:
         weights: a weight for each acceleration, shape (..., nv).
@@ -231,7 +234,8 @@ def forward_dynamics_second_derivatives(
     Example:
         >>> import numpy as np, sixfold as sf
         >>> pendulum = sf.load("pendulum")  # a = (tau - 4.905 sin(q)) / 0.27
-        >>> second = sf.forward_dynamics_second_derivatives(pendulum, [np.pi / 2], [0.0], [0.0], [1.0])
+        >>> given = [np.pi / 2], [0.0], [0.0], [1.0]
+        >>> second = sf.derivatives.forward_dynamics_second_derivatives(pendulum, *given)
         >>> print(second[0].round(3))
         [[18.167]]
     """

@@ -18,6 +18,8 @@ from sixfold.dynamics.fast.aba import aba
 from sixfold.dynamics.fast.coriolis import coriolis
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.passive import passive_forces
+from sixfold.model import Model, Tree
+from sixfold.model.tree import Table
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import (
@@ -26,8 +28,6 @@ from sixfold.runtime.quantity import (
     page,
     refuse_method_with_couplings,
 )
-from sixfold.model import Model, Tree
-from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Column, ldl, ldl_solve
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Backend
 from sixfold.dynamics import energy
-from sixfold.runtime.public import quantity
 from sixfold.model import Model
+from sixfold.runtime.public import quantity
 
 
 @quantity("", joint_space=True, rolls=True)

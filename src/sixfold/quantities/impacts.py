@@ -18,12 +18,11 @@ from sixfold.errors import (
     TooLargeError,
     UnknownNameError,
 )
+from sixfold.model import ImpactPoint, Model, Tree
+from sixfold.quantities.derivatives import factor_mass_matrix
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import common_arguments, quantity
-from sixfold.quantities.derivatives import factor_mass_matrix
 from sixfold.runtime.quantity import ModelOnTree, Numbers
-from sixfold.model import Model, Tree
-from sixfold.model.geometry import ImpactPoint
 from sixfold.scalar import ZERO, Scalar, dot, exact
 from sixfold.spatial import Transform, Vector3
 
@@ -116,8 +115,8 @@ def impact(
     Example:
         >>> import sixfold as sf
         >>> pendulum = sf.load("pendulum")
-        >>> wall = sf.ImpactPoint("bob", (0, -0.5, 0), normal=(1, 0, 0), restitution=0.5)
-        >>> v, impulses = sf.impact(pendulum, [0.0], [-2.0], wall)
+        >>> wall = sf.contact.ImpactPoint("bob", (0, -0.5, 0), normal=(1, 0, 0), restitution=0.5)
+        >>> v, impulses = sf.contact.impact(pendulum, [0.0], [-2.0], wall)
         >>> print(v.round(3), impulses[0, 0].round(3))
         [1.] 1.62
     """
@@ -157,8 +156,8 @@ def delassus_matrix(
     Example:
         >>> import numpy as np, sixfold as sf
         >>> pendulum = sf.load("pendulum")  # M = 0.27 kg m^2
-        >>> tip = sf.ImpactPoint("bob", (0, -0.5, 0), normal=(1, 0, 0))
-        >>> G = sf.delassus_matrix(pendulum, [0.0], tip)
+        >>> tip = sf.contact.ImpactPoint("bob", (0, -0.5, 0), normal=(1, 0, 0))
+        >>> G = sf.contact.delassus_matrix(pendulum, [0.0], tip)
         >>> G.shape, np.allclose(G[0, 0], 0.5**2 / 0.27)
         ((3, 3), True)
     """
@@ -227,7 +226,7 @@ def _listed(function: str, points: Any) -> tuple[ImpactPoint, ...]:
         found = points
     else:
         where, words = f"{function}: argument 'points'", "an ImpactPoint, or several in a list"
-        fix = "pass sf.ImpactPoint(frame, position, normal)"
+        fix = "pass sf.contact.ImpactPoint(frame, position, normal)"
         if isinstance(points, ImpactPoint):
             return (points,)
         if not isinstance(points, (list, tuple)) or not points:

@@ -15,8 +15,8 @@ from sixfold.arrays import Array
 from sixfold.choices import Backend, MotionFrame
 from sixfold.dynamics.kinematics import transforms
 from sixfold.dynamics.passive import passive_forces
-from sixfold.runtime.lazy_import import LazyModule
-from sixfold.runtime.public import quantity
+from sixfold.model import Model
+from sixfold.model.tree import Table
 from sixfold.quantities.dynamics import gravity_force
 from sixfold.quantities.kinematics import (
     at_point,
@@ -25,9 +25,9 @@ from sixfold.quantities.kinematics import (
     six,
     transform_to,
 )
+from sixfold.runtime.lazy_import import LazyModule
+from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import FRAMES, Numbers, refuse_idle_point
-from sixfold.model import Model
-from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Force, Motion, Transform
 
@@ -70,7 +70,7 @@ def jacobian_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("puma560")
         >>> q, v = sf.random_state(arm, seed=1)
-        >>> H = sf.jacobian_derivatives(arm, q, "link6")
+        >>> H = sf.derivatives.jacobian_derivatives(arm, q, "link6")
         >>> np.allclose(H @ v @ v, sf.jacobian_bias(arm, q, v, "link6"))
         True
     """
@@ -115,7 +115,7 @@ def frame_velocity_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("puma560")
         >>> q, v = sf.random_state(arm, seed=1)
-        >>> dq, dv = sf.frame_velocity_derivatives(arm, q, v, "link6")
+        >>> dq, dv = sf.derivatives.frame_velocity_derivatives(arm, q, v, "link6")
         >>> np.allclose(dv, sf.jacobian(arm, q, "link6"))
         True
         >>> np.allclose(dq @ v, sf.jacobian_bias(arm, q, v, "link6"))
@@ -165,7 +165,7 @@ def integrate_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> ship = sf.load("floating_link")
         >>> q, v = sf.random_state(ship, seed=1)
-        >>> dq, dv = sf.integrate_derivatives(ship, q, v, 0.01)
+        >>> dq, dv = sf.derivatives.integrate_derivatives(ship, q, v, 0.01)
         >>> dv.shape, np.allclose(dv @ v, 0.01 * v)  # more speed along v leads further along v
         ((7, 7), True)
     """
@@ -209,8 +209,8 @@ def difference_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> ship = sf.load("floating_link")
         >>> (q0, q1), _ = sf.random_state(ship, 2, seed=1)
-        >>> dq0, dq1 = sf.difference_derivatives(ship, q0, q1)
-        >>> _, dv = sf.integrate_derivatives(ship, q0, sf.difference(ship, q0, q1))
+        >>> dq0, dq1 = sf.derivatives.difference_derivatives(ship, q0, q1)
+        >>> _, dv = sf.derivatives.integrate_derivatives(ship, q0, sf.difference(ship, q0, q1))
         >>> np.allclose(dq1 @ dv, np.eye(7))
         True
     """
@@ -332,7 +332,7 @@ def centroidal_momentum_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> ship = sf.load("floating_link")
         >>> q, v = sf.random_state(ship, seed=1)
-        >>> dq, dv = sf.centroidal_momentum_derivatives(ship, q, v)
+        >>> dq, dv = sf.derivatives.centroidal_momentum_derivatives(ship, q, v)
         >>> np.allclose(dv, sf.centroidal_momentum_matrix(ship, q))
         True
         >>> np.allclose(dq @ v, sf.centroidal_momentum_bias(ship, q, v))
@@ -363,7 +363,7 @@ def kinetic_energy_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("puma560")
         >>> q, v = sf.random_state(arm, seed=1)
-        >>> dq, dv = sf.kinetic_energy_derivatives(arm, q, v)
+        >>> dq, dv = sf.derivatives.kinetic_energy_derivatives(arm, q, v)
         >>> np.allclose(dv, sf.mass_matrix(arm, q) @ v)
         True
     """
@@ -393,7 +393,8 @@ def potential_energy_derivatives(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("puma560")  # without springs
         >>> q, _ = sf.random_state(arm, seed=1)
-        >>> np.allclose(sf.potential_energy_derivatives(arm, q), sf.gravity_force(arm, q))
+        >>> slope = sf.derivatives.potential_energy_derivatives(arm, q)
+        >>> np.allclose(slope, sf.gravity_force(arm, q))
         True
     """
     tree = model.tree

@@ -11,10 +11,10 @@ from sixfold.arrays import Array
 from sixfold.choices import AccelerationKind, Backend, MotionFrame
 from sixfold.dynamics import kinematics
 from sixfold.errors import OptionError
-from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import FRAMES, Numbers, refuse_idle_point
 from sixfold.model import Model
 from sixfold.model.tree import Table
+from sixfold.runtime.public import quantity
+from sixfold.runtime.quantity import FRAMES, Numbers, refuse_idle_point
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import (
     IDENTITY3,

@@ -12,10 +12,10 @@ from sixfold.arrays import Array
 from sixfold.choices import Backend, JointColumn
 from sixfold.dynamics.passive import unit_passive_force
 from sixfold.errors import OptionError
+from sixfold.model import Model, Tree
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import common_arguments, quantity
 from sixfold.runtime.quantity import Numbers, page
-from sixfold.model import Model, Tree
 from sixfold.scalar import ZERO, Scalar
 
 algorithms = LazyModule("sixfold.dynamics.regressor")
@@ -101,7 +101,7 @@ def energy_regressor(
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("double_pendulum")
         >>> q, v = sf.random_state(arm, seed=1)
-        >>> T, V = sf.energy_regressor(arm, q, v)
+        >>> T, V = sf.identification.energy_regressor(arm, q, v)
         >>> pi = np.concatenate([body.inertia.parameters() for body in arm.bodies])
         >>> np.allclose(T @ pi, sf.kinetic_energy(arm, q, v))
         True
@@ -141,7 +141,7 @@ def joint_regressor(
         >>> import sixfold as sf
         >>> pendulum = sf.load("pendulum")
         >>> columns = ("viscous", "offset", "rotor")
-        >>> print(sf.joint_regressor(pendulum, [0.0], [0.5], [2.0], columns=columns))
+        >>> print(sf.identification.joint_regressor(pendulum, [0.0], [0.5], [2.0], columns=columns))
         [[0.5 1.  2. ]]
     """
     return _joint_call(_columns(columns))(model, q, v, a, out=out, backend=backend)

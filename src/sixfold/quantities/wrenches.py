@@ -12,12 +12,12 @@ from sixfold.choices import Backend, ForceFrame
 from sixfold.dynamics import kinematics
 from sixfold.dynamics.fast import inverse_dynamics as newton_euler
 from sixfold.errors import NotApplicableError
-from sixfold.runtime.lazy_import import LazyModule
-from sixfold.runtime.public import quantity
+from sixfold.model import Model
 from sixfold.quantities.dynamics import external_forces
 from sixfold.quantities.kinematics import six
+from sixfold.runtime.lazy_import import LazyModule
+from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import refuse_constraints
-from sixfold.model import Model
 
 operators = LazyModule("sixfold.dynamics.book.operators.equations")
 
@@ -80,7 +80,7 @@ def joint_reaction_forces(
         >>> import sixfold as sf
         >>> cart = sf.load("cart_pendulum")
         >>> state = [0.0, 0.3], [0, 1], [2, 0]  # q, v, a
-        >>> whole, borne = sf.joint_wrenches(cart, *state), sf.constraint_forces(cart, *state)
+        >>> whole, borne = sf.joint_wrenches(cart, *state), sf.joint_reaction_forces(cart, *state)
         >>> print((whole - borne)[0].round(3) + 0.0)  # what moves the cart along x
         [0.    0.    0.    4.941 0.    0.   ]
     """
@@ -129,7 +129,7 @@ def articulated_inertias(
     Example:
         >>> import sixfold as sf
         >>> cart = sf.load("cart_pendulum")
-        >>> J = sf.branch_inertias(cart, [0.0, 0.0])
+        >>> J = sf.articulated_inertias(cart, [0.0, 0.0])
         >>> J.shape
         (2, 6, 6)
         >>> print(J[0, 3:, 3:].diagonal().round(3))  # along x the pendulum yields

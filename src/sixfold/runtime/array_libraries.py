@@ -29,8 +29,8 @@ from sixfold.errors import (
     brief,
     kind_of,
 )
-from sixfold.model import Model
 from sixfold.lazy import optional
+from sixfold.model import Model
 
 MAX_ITEMS = 10**8
 """Items of a sequence that is no array, at most: each is an object of Python's."""
@@ -101,16 +101,16 @@ def _advice_for(value: Any) -> tuple[str, str] | None:
         return (
             "a JAX tracer: jax.jit, jax.grad or jax.vmap is looking at the function, and there "
             "are no numbers yet",
-            "call a function made by sixfold.jax_function, such as "
-            "sixfold.jax_function(sixfold.inverse_dynamics, model), which takes such arrays",
+            "call a function made by sixfold.interop.jax_function, such as "
+            "sf.interop.jax_function(sf.inverse_dynamics, model), which takes such arrays",
         )
     if library == "torch":
         return _torch(value)
     if library == "pyopencl":
         what = f"{kind_of(value)}, whose numbers are in the memory of an OpenCL device"
         fix = (
-            "call a function made by sixfold.opencl_function, or sixfold.opencl_rollout, which "
-            "take it; or pass x.get()"
+            "call a function made by sf.devices.opencl_function, or sf.devices.opencl_rollout, "
+            "which take it; or pass x.get()"
         )
         return what, fix
     if library == "dask":
@@ -128,8 +128,8 @@ def _advice_for(value: Any) -> tuple[str, str] | None:
 
 
 _READING = (
-    "call a function made by sixfold.array_api_function, such as "
-    "sixfold.array_api_function(sixfold.inverse_dynamics, model), which leaves it there"
+    "call a function made by sixfold.interop.array_api_function, such as "
+    "sixfold.interop.array_api_function(sixfold.inverse_dynamics, model), which leaves it there"
 )
 _DASK = (
     "a Dask array, which is not computed yet",
@@ -173,8 +173,8 @@ def _data_of(value: Any) -> Any:
 
 def _torch(value: Any) -> tuple[str, str] | None:
     fix = (
-        "call a function made by sixfold.torch_function, such as "
-        "sixfold.torch_function(sixfold.inverse_dynamics, model), which does"
+        "call a function made by sixfold.interop.torch_function, such as "
+        "sixfold.interop.torch_function(sixfold.inverse_dynamics, model), which does"
     )
     device = getattr(getattr(value, "device", None), "type", "cpu")
     if device != "cpu":  # with or without gradients

@@ -32,8 +32,8 @@ from sixfold.errors import (
     kind_of,
     shown,
 )
-from sixfold.runtime.array_libraries import Names, as_array, in_order
 from sixfold.model import Model
+from sixfold.runtime.array_libraries import Names, as_array, in_order
 from sixfold.scalar import Scalar, Zero, is_plain, plain, sin
 
 Core = Callable[..., Sequence[Scalar]]

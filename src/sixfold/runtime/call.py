@@ -23,6 +23,7 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Backend
 from sixfold.errors import NotApplicableError, OptionError
+from sixfold.model import Model
 from sixfold.runtime.array_libraries import Call, call_on_dask_or_xarray, is_container
 from sixfold.runtime.arrays import (
     Results,
@@ -45,12 +46,11 @@ from sixfold.runtime.singular import (
     possibly_singular_joints,
     refuse_singular,
 )
-from sixfold.model import Model
 from sixfold.scalar import Zero
 
 if TYPE_CHECKING:
-    from sixfold.runtime.quantity import Quantity
     from sixfold.compiler.llvm import Kernel
+    from sixfold.runtime.quantity import Quantity
 
 _DTYPES = {name: np.dtype(name) for name in ("float64", "float32")}
 _DOUBLE, _SINGLE = _DTYPES.values()

@@ -30,6 +30,7 @@ from sixfold.errors import (
     one_of,
     shown,
 )
+from sixfold.model import Model
 from sixfold.runtime.arrays import Shape, model_checked
 from sixfold.runtime.kernels.kernels import FORMS, announced, user_kernel, watched
 from sixfold.runtime.kernels.scan import replay
@@ -41,7 +42,6 @@ from sixfold.runtime.kernels.trace_function import (
 )
 from sixfold.runtime.lazy_import import compiler, graphs
 from sixfold.runtime.quantity import PUBLIC, QUANTITIES
-from sixfold.model import Model
 from sixfold.scalar import ZERO, plain
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import Any, TypeVar, get_args
 from sixfold.arrays import Shape
 from sixfold.choices import AccelerationKind, ForceFrame, Method, MotionFrame
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, near_names
+from sixfold.model import Model
 from sixfold.runtime.array_libraries import has_labels, in_order, names_along
 from sixfold.runtime.arrays import Argument, PerItem
-from sixfold.model import Model
 from sixfold.scalar import Scalar
 
 Numbers = Sequence[Scalar]

@@ -17,12 +17,12 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.fast import articulated
 from sixfold.errors import SingularModelError, SingularPivotWarning, visible
+from sixfold.model import Body, Joint, Model, Tree
 from sixfold.runtime.arrays import join_numbers
 from sixfold.runtime.kernels.kernel_cache import per_model
 from sixfold.runtime.kernels.kernels import kernel_for, reduced_tree
 from sixfold.runtime.kernels.rolled_tree import kinds_of
 from sixfold.runtime.quantity import QUANTITIES, Numbers, of_inertias
-from sixfold.model import Body, Joint, Model, Tree
 from sixfold.scalar import Scalar, plain
 from sixfold.spatial import Inertia, ldl
 

@@ -427,9 +427,9 @@ def sin(x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.sin(np.array([0.0, np.pi / 6])).round(3)
+        >>> sf.math.sin(np.array([0.0, np.pi / 6])).round(3)
         array([0. , 0.5])
-        >>> wave = sf.compile(lambda t: sf.sin(2.0 * t[0]), inputs={"t": 1})
+        >>> wave = sf.compile(lambda t: sf.math.sin(2.0 * t[0]), inputs={"t": 1})
         >>> np.allclose(wave(np.array([0.3])), np.sin(0.6))
         True
     """
@@ -448,9 +448,9 @@ def cos(x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.cos(np.array([0.0, np.pi / 3])).round(3)
+        >>> sf.math.cos(np.array([0.0, np.pi / 3])).round(3)
         array([1. , 0.5])
-        >>> np.isclose(sf.cos(0.7) ** 2 + sf.sin(0.7) ** 2, 1.0).item()
+        >>> np.isclose(sf.math.cos(0.7) ** 2 + sf.math.sin(0.7) ** 2, 1.0).item()
         True
     """
     return 1.0 if isinstance(x, Zero) else reading_of(type(x)).apply(Op.COS, x)
@@ -468,7 +468,7 @@ def sqrt(x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.sqrt(np.array([0.0, 4.0, 9.0]))
+        >>> sf.math.sqrt(np.array([0.0, 4.0, 9.0]))
         array([0., 2., 3.])
     """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SQRT, x)
@@ -486,7 +486,7 @@ def exp(x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.exp(np.array([0.0, 1.0])).round(3)
+        >>> sf.math.exp(np.array([0.0, 1.0])).round(3)
         array([1.   , 2.718])
     """
     return reading_of(type(x)).apply(Op.EXP, x)
@@ -504,7 +504,7 @@ def log(x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.log(np.array([1.0, 10.0])).round(3)
+        >>> sf.math.log(np.array([1.0, 10.0])).round(3)
         array([0.   , 2.303])
     """
     return reading_of(type(x)).apply(Op.LOG, x)
@@ -522,7 +522,7 @@ def tanh(x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.tanh(np.array([-20.0, 0.0, 0.5])).round(3)
+        >>> sf.math.tanh(np.array([-20.0, 0.0, 0.5])).round(3)
         array([-1.   ,  0.   ,  0.462])
     """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.TANH, x)
@@ -545,7 +545,7 @@ def sign(x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.sign(-2.5), sf.sign(np.array([-3.0, 0.0, 4.0]))
+        >>> sf.math.sign(-2.5), sf.math.sign(np.array([-3.0, 0.0, 4.0]))
         (-1.0, array([-1.,  0.,  1.]))
     """
     return x if isinstance(x, Zero) else reading_of(type(x)).apply(Op.SIGN, x)
@@ -564,7 +564,8 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> np.rad2deg(sf.atan2(np.array([1.0, 1.0, -1.0]), np.array([1.0, -1.0, -1.0]))).round(3)
+        >>> angle = sf.math.atan2(np.array([1.0, 1.0, -1.0]), np.array([1.0, -1.0, -1.0]))
+        >>> np.rad2deg(angle).round(3)
         array([  45.,  135., -135.])
     """
     return apply(Op.ATAN2, y, x)
@@ -584,9 +585,11 @@ def if_positive(x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> sf.if_positive(np.array([-1.0, 0.0, 2.0]), 10.0, 20.0)
+        >>> sf.math.if_positive(np.array([-1.0, 0.0, 2.0]), 10.0, 20.0)
         array([20., 20., 10.])
-        >>> spring = sf.compile(lambda x: sf.if_positive(x[0], -50.0 * x[0], 0.0), inputs={"x": 1})
+        >>> def push(x):
+        ...     return sf.math.if_positive(x[0], -50.0 * x[0], 0.0)
+        >>> spring = sf.compile(push, inputs={"x": 1})
         >>> spring(np.array([[0.1], [-0.1]])).tolist()
         [-5.0, 0.0]
     """

@@ -49,13 +49,13 @@ def repeat(
 
     Example:
         >>> import sixfold as sf
-        >>> root = sf.repeat(6, lambda x: (x + 2.0 / x) / 2, 1.0)  # Newton's method
-        >>> round(root, 12) == round(sf.sqrt(2.0), 12)
+        >>> root = sf.math.repeat(6, lambda x: (x + 2.0 / x) / 2, 1.0)  # Newton's method
+        >>> round(root, 12) == round(sf.math.sqrt(2.0), 12)
         True
-        >>> sf.repeat(5, lambda s: (s[1], s[0] + s[1]), (0, 1))  # Fibonacci's numbers
+        >>> sf.math.repeat(5, lambda s: (s[1], s[0] + s[1]), (0, 1))  # Fibonacci's numbers
         (5, 8)
         >>> half = lambda s: (s[0] / 2, s[0] / 2 - 6.0)
-        >>> sf.repeat(50, half, (100.0, 1.0), while_positive=1)  # until it is not above 6
+        >>> sf.math.repeat(50, half, (100.0, 1.0), while_positive=1)  # until it is not above 6
         (3.125, -2.875)
     """
     if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 0:

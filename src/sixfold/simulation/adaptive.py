@@ -11,8 +11,8 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import SixfoldError
-from sixfold.quantities import integrate, project
 from sixfold.lazy import optional
+from sixfold.quantities import integrate, project
 from sixfold.simulation.equations import ArrayEquations
 from sixfold.simulation.step import StepRunner
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Solver, StepBackend
-from sixfold.simulation.contact import scene_of
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import (
     NotApplicableError,
@@ -24,11 +23,21 @@ from sixfold.errors import (
     TooLargeError,
     visible,
 )
-from sixfold.runtime import FEWER_STATES, Argument, checked, enough_memory, in_order, leading_shape, names_along, refuse_masses_below_zero
-from sixfold.quantities import constraint_gaps, constraint_jacobian, neutral, project, readings
-from sixfold.runtime.quantity import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.model import Model
+from sixfold.quantities import constraint_gaps, constraint_jacobian, neutral, project, readings
+from sixfold.runtime import (
+    FEWER_STATES,
+    Argument,
+    checked,
+    enough_memory,
+    in_order,
+    leading_shape,
+    names_along,
+    refuse_masses_below_zero,
+)
+from sixfold.runtime.quantity import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.simulation.callbacks import static_attribute
+from sixfold.simulation.contact import scene_of
 from sixfold.simulation.integrators import INTEGRATORS
 
 
@@ -302,8 +311,8 @@ def _refuse(
     if not bad.any():
         return
     row = int(np.unravel_index(int(np.argmax(found)), found.shape)[-1])
-    call = {"assemble": "q0 = sixfold.assemble(model, q0)"}.get(
-        use, "q0, v0 = sixfold.project(model, q0, v0)"
+    call = {"assemble": "q0 = sixfold.loops.assemble(model, q0)"}.get(
+        use, "q0, v0 = sixfold.loops.project(model, q0, v0)"
     )
     raise StateError(
         f"{function}: argument '{name}', constraint '{visible(model.constraint_rows[row])}'",

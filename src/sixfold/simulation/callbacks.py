@@ -11,8 +11,8 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import ArgumentError, CallbackError, ShapeError
-from sixfold.runtime import LABELS, in_order
 from sixfold.model import Model
+from sixfold.runtime import LABELS, in_order
 
 MAX_STATE_SIZE = 1e50
 """Size of coordinates and velocities from which a controller's NaN is not reported as its error."""

@@ -9,10 +9,10 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import ContactResidualWarning, SimulationError, visible
-from sixfold.runtime import lost_pivots, possibly_singular_joints
-from sixfold.quantities import body_poses
 from sixfold.model import Model
 from sixfold.model.validate import beyond_turns
+from sixfold.quantities import body_poses
+from sixfold.runtime import lost_pivots, possibly_singular_joints
 from sixfold.simulation.equations import ArrayEquations, split, stack_numbers
 from sixfold.simulation.integrators import ITERATIONS, midpoint
 from sixfold.simulation.step import Setup, StepRunner

@@ -13,10 +13,10 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import SingularPivotWarning
-from sixfold.runtime import evaluated, kernel_tree, numbers_array
+from sixfold.model import Model, Tree
 from sixfold.quantities import forward_dynamics, project, readings
 from sixfold.quantities.dynamics import solved
-from sixfold.model import Model, Tree
+from sixfold.runtime import evaluated, kernel_tree, numbers_array
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks import Callback
 from sixfold.simulation.free_flight import (

@@ -20,9 +20,9 @@ from sixfold.errors import (
     SixfoldError,
     yes_or_no,
 )
-from sixfold.runtime import in_order
-from sixfold.quantities import integrate
 from sixfold.model import Model
+from sixfold.quantities import integrate
+from sixfold.runtime import in_order
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,18 @@ from sixfold.errors import (
     NotApplicableError,
     visible,
 )
-from sixfold.runtime import adjoint_kernel, enough_memory, gradient_kernel, numbers_array, refuse_singular, scan_kernel, share, threads_for
-from sixfold.quantities import readings
 from sixfold.model import Model
+from sixfold.quantities import readings
+from sixfold.runtime import (
+    adjoint_kernel,
+    enough_memory,
+    gradient_kernel,
+    numbers_array,
+    refuse_singular,
+    scan_kernel,
+    share,
+    threads_for,
+)
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import (
     check_fixed_step,

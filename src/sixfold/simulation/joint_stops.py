@@ -10,8 +10,8 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.quantities import inverse_mass_matrix
 from sixfold.model import Model
+from sixfold.quantities import inverse_mass_matrix
 from sixfold.scalar import Scalar, if_positive
 
 

@@ -19,12 +19,12 @@ from sixfold.errors import (
     OutputFileError,
     ShapeError,
 )
-from sixfold.runtime import Argument, checked, model_checked, plain_argument
-from sixfold.quantities import body_poses
 from sixfold.files import new_file, not_written, path_of
 from sixfold.formats.urdf_write import to_urdf
-from sixfold.model import Model
 from sixfold.lazy import optional
+from sixfold.model import Model
+from sixfold.quantities import body_poses
+from sixfold.runtime import Argument, checked, model_checked, plain_argument
 from sixfold.spatial import Matrix3, Vector3
 from sixfold.spatial.rotations import rotation_to_quaternion
 

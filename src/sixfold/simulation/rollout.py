@@ -24,6 +24,7 @@ from sixfold.errors import (
     ShapeError,
     visible,
 )
+from sixfold.model import Model
 from sixfold.runtime import (
     KERNELS,
     Call,
@@ -34,7 +35,6 @@ from sixfold.runtime import (
     threads_for,
     while_alive,
 )
-from sixfold.model import Model
 from sixfold.simulation.arguments import (
     check_fixed_step,
     choice,

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from sixfold.choices import Callback, Integrator, Progress
 from sixfold.errors import NotApplicableError
-from sixfold.quantities import kinetic_energy, potential_energy
 from sixfold.model import Model
+from sixfold.quantities import kinetic_energy, potential_energy
 from sixfold.simulation.adaptive import adaptive_step
 from sixfold.simulation.arguments import EULER, check_steps, grid_of, room_for
 from sixfold.simulation.diagnostics import (

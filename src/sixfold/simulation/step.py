@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.contact.scene import Scene
+from sixfold.model import Model
 from sixfold.runtime import (
     KERNELS,
     Argument,
@@ -22,7 +23,6 @@ from sixfold.runtime import (
     scan_kernel,
     user_kernel,
 )
-from sixfold.model import Model
 from sixfold.scalar import Scalar, if_positive
 from sixfold.simulation.arguments import (
     NO_STABILIZATION,

@@ -18,6 +18,7 @@ from sixfold.errors import (
     OptionError,
     ShapeError,
 )
+from sixfold.model import Model
 from sixfold.runtime import (
     Argument,
     checked,
@@ -28,7 +29,6 @@ from sixfold.runtime import (
     scan_kernel,
     user_kernel,
 )
-from sixfold.model import Model
 from sixfold.scalar import if_positive, repeat
 from sixfold.simulation.arguments import (
     check_fixed_step,

@@ -18,19 +18,19 @@ from sixfold.choices import (
     Stabilization,
     StepBackend,
 )
-from sixfold.simulation.contact import Ground
 from sixfold.errors import ArgumentError, NotApplicableError, near_names
-from sixfold.runtime import model_checked
 from sixfold.model import Model
+from sixfold.runtime import model_checked
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import check_force_frame, check_shared, choice
 from sixfold.simulation.callbacks import static_attribute
+from sixfold.simulation.contact import Ground
 from sixfold.simulation.joint_stops import JointStops
 
 OTHER_NAMES = {
     **dict.fromkeys(("timestep", "time_step", "step_size", "h"), "pass dt=..."),
     **dict.fromkeys(("controller", "policy"), "pass control=..."),
-    **dict.fromkeys(("ground", "contact"), "pass contacts=sixfold.Ground(...)"),
+    **dict.fromkeys(("ground", "contact"), "pass contacts=sixfold.contact.Ground(...)"),
     **dict.fromkeys(("fext", "external_forces"), "pass f_ext=..."),
     "solver": "pass the method as integrator, for example integrator='Radau'",
     **dict.fromkeys(("rtol", "atol"), "pass tolerances=(relative, absolute)"),

@@ -25,9 +25,9 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import CallbackError, ShapeError
-from sixfold.runtime import KERNELS, FunctionProgram, program_of, user_kernel, without_compiling
-from sixfold.quantities import random_state
 from sixfold.model import Model
+from sixfold.quantities import random_state
+from sixfold.runtime import KERNELS, FunctionProgram, program_of, user_kernel, without_compiling
 from sixfold.simulation.callbacks import Callback
 from sixfold.simulation.purity import Memory, Reach, of_library, reach_of
 
@@ -182,7 +182,7 @@ class Tracing:
             fix = "rewrite it, without a memory and without a choice by value"
         return CallbackError(
             f"{callback.caller}: {callback.name}{callback.takes} cannot be compiled",
-            "a function built from arithmetic, sixfold functions and sixfold.if_positive, "
+            "a function built from arithmetic, sixfold functions and sixfold.math.if_positive, "
             "which remembers nothing between calls",
             got or self.reason,
             fix,

@@ -22,9 +22,9 @@ from sixfold.errors import (
     shown,
     visible,
 )
-from sixfold.runtime import Argument, checked, model_checked, plain_argument
-from sixfold.quantities import integrate, kinetic_energy, position_rate, potential_energy
 from sixfold.model import Model
+from sixfold.quantities import integrate, kinetic_energy, position_rate, potential_energy
+from sixfold.runtime import Argument, checked, model_checked, plain_argument
 from sixfold.scalar import together
 from sixfold.show import Panel, block, curves, plain
 from sixfold.simulation import trajectory_files as files

@@ -16,12 +16,12 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, TrajectoryFileError
-from sixfold.runtime import model_checked
 from sixfold.files import open_regular, path_of, replacement
 from sixfold.formats.files import MAX_BYTES
 from sixfold.formats.json_model import read_json, to_json
-from sixfold.model import Model
 from sixfold.lazy import optional
+from sixfold.model import Model
+from sixfold.runtime import model_checked
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.mcap import McapLog
 

@@ -133,3 +133,8 @@ PUBLIC = (
     *("to_array", "transform_rate", "vector_rate", "velocity_at", "velocity_field"),
 )
 """What users of `sf.spatial` find in the reference; the other names serve the algorithms."""
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -47,9 +47,9 @@ def vector_rate(component_rate: Any, u: Any, frame_velocity: Any) -> Any:
 
     Example:
         >>> import sixfold as sf
-        >>> still = sf.Motion.zero()  # coordinates that do not change, in axes that turn about z
-        >>> turning = sf.Motion.of([0, 0, 2, 0, 0, 0])
-        >>> print(sf.spatial.vector_rate(still, sf.Motion.of([1, 0, 0, 0, 0, 0]), turning))
+        >>> still = sf.spatial.Motion.zero()  # constant coordinates, in axes that turn
+        >>> turning = sf.spatial.Motion.of([0, 0, 2, 0, 0, 0])
+        >>> print(sf.spatial.vector_rate(still, sf.spatial.Motion.of([1, 0, 0, 0, 0, 0]), turning))
         Motion(w=(0, 2, 0), v=(0, 0, 0))
     """
     return component_rate + _frame_motion_rate(u, frame_velocity)
@@ -73,8 +73,8 @@ def component_rate(vector_rate: Any, u: Any, frame_velocity: Any) -> Any:
 
     Example:
         >>> import sixfold as sf
-        >>> u, turning = sf.Vector3(1.0, 0.0, 0.0), sf.Vector3(0.0, 0.0, 2.0)
-        >>> sf.spatial.component_rate(sf.Vector3(0.0, 2.0, 0.0), u, turning) == (0, 0, 0)
+        >>> u, turning = sf.spatial.Vector3(1.0, 0.0, 0.0), sf.spatial.Vector3(0.0, 0.0, 2.0)
+        >>> sf.spatial.component_rate(sf.spatial.Vector3(0.0, 2.0, 0.0), u, turning) == (0, 0, 0)
         True
     """
     return vector_rate - _frame_motion_rate(u, frame_velocity)
@@ -104,8 +104,8 @@ def classical_acceleration(a: Motion, v: Motion) -> Motion:
 
     Example:
         >>> import sixfold as sf
-        >>> v = sf.Motion.of([0, 0, 2, 0, 1, 0])  # on a circle of radius 0.5, steadily
-        >>> print(sf.spatial.classical_acceleration(sf.Motion.zero(), v))
+        >>> v = sf.spatial.Motion.of([0, 0, 2, 0, 1, 0])  # on a circle of radius 0.5, steadily
+        >>> print(sf.spatial.classical_acceleration(sf.spatial.Motion.zero(), v))
         Motion(w=(0, 0, 0), v=(-2, 0, 0))
     """
     return Motion(a.ang, a.lin + v.ang.cross(v.lin))
@@ -124,9 +124,9 @@ def spatial_acceleration(classical: Motion, v: Motion) -> Motion:
 
     Example:
         >>> import sixfold as sf
-        >>> v = sf.Motion.of([0, 0, 2, 0, 1, 0])
-        >>> towards = sf.Motion.of([0, 0, 0, -2, 0, 0])
-        >>> sf.spatial.spatial_acceleration(towards, v) == sf.Motion.zero()
+        >>> v = sf.spatial.Motion.of([0, 0, 2, 0, 1, 0])
+        >>> towards = sf.spatial.Motion.of([0, 0, 0, -2, 0, 0])
+        >>> sf.spatial.spatial_acceleration(towards, v) == sf.spatial.Motion.zero()
         True
     """
     return Motion(classical.ang, classical.lin - v.ang.cross(v.lin))
@@ -145,8 +145,8 @@ def velocity_at(v: Motion, point: Vector3) -> Vector3:
 
     Example:
         >>> import sixfold as sf
-        >>> rolling = sf.Motion.of([0, 0, -1, 1, 0, 0])  # a wheel of radius 1, centre at the origin
-        >>> sf.spatial.velocity_at(rolling, sf.Vector3(0.0, -1.0, 0.0)) == (0, 0, 0)
+        >>> rolling = sf.spatial.Motion.of([0, 0, -1, 1, 0, 0])  # a wheel of radius 1
+        >>> sf.spatial.velocity_at(rolling, sf.spatial.Vector3(0.0, -1.0, 0.0)) == (0, 0, 0)
         True
     """
     return v.lin + v.ang.cross(point)
@@ -171,7 +171,7 @@ def velocity_field(v: Motion, points: ArrayLike) -> np.ndarray[Any, Any]:
 
     Example:
         >>> import sixfold as sf
-        >>> turning = sf.Motion.of([0, 0, 2, 0, 0, 0])
+        >>> turning = sf.spatial.Motion.of([0, 0, 2, 0, 0, 0])
         >>> sf.spatial.velocity_field(turning, [[1.0, 3.0, 0.0], [0.5, 1.0, 0.0]]).tolist()
         [[-6.0, 2.0, 0.0], [-2.0, 1.0, 0.0]]
     """
@@ -202,8 +202,8 @@ def transform_rate(X: Transform, v_A: Motion, v_B: Motion) -> Rows:
 
     Example:
         >>> import sixfold as sf
-        >>> v = sf.Motion.of([0, 0, 1, 0, 0, 0])
-        >>> rate = sf.spatial.transform_rate(sf.Transform.identity(), sf.Motion.zero(), v)
+        >>> v = sf.spatial.Motion.of([0, 0, 1, 0, 0, 0])
+        >>> rate = sf.spatial.transform_rate(sf.Transform.identity(), sf.spatial.Motion.zero(), v)
         >>> sf.spatial.to_array(rate)[0].tolist()
         [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
     """
@@ -223,7 +223,7 @@ def inertia_rate(inertia: Inertia | ArticulatedInertia, v: Motion) -> Rows:
 
     Example:
         >>> import sixfold as sf
-        >>> ball, v = sf.spatial.sphere(0.5, mass=2.0), sf.Motion.of([1, 2, 3, 0, 0, 0])
+        >>> ball, v = sf.spatial.sphere(0.5, mass=2.0), sf.spatial.Motion.of([1, 2, 3, 0, 0, 0])
         >>> bool((sf.spatial.to_array(sf.spatial.inertia_rate(ball, v)) == 0).all())
         True
     """
@@ -249,8 +249,8 @@ def equation_of_motion(inertia: Inertia, v: Motion, a: Motion) -> Force:
     Example:
         >>> import sixfold as sf
         >>> ball = sf.spatial.sphere(0.5, mass=2.0)
-        >>> up = sf.Motion.of([0, 0, 0, 0, 0, 3])
-        >>> print(sf.spatial.equation_of_motion(ball, sf.Motion.zero(), up))
+        >>> up = sf.spatial.Motion.of([0, 0, 0, 0, 0, 3])
+        >>> print(sf.spatial.equation_of_motion(ball, sf.spatial.Motion.zero(), up))
         Force(n=(0, 0, 0), f=(0, 0, 6))
     """
     return inertia @ a + v.cross(inertia @ v)
@@ -290,7 +290,7 @@ def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
 
     Example:
         >>> import sixfold as sf
-        >>> hinge = sf.Subspace(sf.Motion.of([0, 0, 1, 0, 0, 0]))
+        >>> hinge = sf.spatial.Subspace(sf.spatial.Motion.of([0, 0, 1, 0, 0, 0]))
         >>> T = sf.spatial.constraint_basis(hinge)
         >>> len(T.columns)
         5
@@ -332,7 +332,7 @@ def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace)
     Example:
         >>> import sixfold as sf
         >>> bar = sf.spatial.rod(1.0, axis="x", mass=12.0)
-        >>> hinge = sf.Subspace(sf.Motion.of([0, 0, 1, 0, 0, 0]))
+        >>> hinge = sf.spatial.Subspace(sf.spatial.Motion.of([0, 0, 1, 0, 0, 0]))
         >>> sf.spatial.to_array(sf.spatial.apparent_inverse_inertia(bar, hinge))[2, 2].item()
         1.0
     """
@@ -382,9 +382,9 @@ def constrained_motion(
 
     Example:
         >>> import sixfold as sf
-        >>> ball, slide = sf.spatial.sphere(0.5, mass=2.0), sf.Motion.of([0, 0, 0, 1, 0, 0])
-        >>> push = sf.Force.of([0, 0, 0, 6, 0, -8])
-        >>> found = sf.spatial.constrained_motion(ball, sf.Subspace(slide), push)
+        >>> ball, slide = sf.spatial.sphere(0.5, mass=2.0), sf.spatial.Motion.of([0, 0, 0, 1, 0, 0])
+        >>> push = sf.spatial.Force.of([0, 0, 0, 6, 0, -8])
+        >>> found = sf.spatial.constrained_motion(ball, sf.spatial.Subspace(slide), push)
         >>> print(found.a, found.f_c)
         Motion(w=(0, 0, 0), v=(3, 0, 0)) Force(n=(0, 0, 0), f=(0, 0, 8))
     """

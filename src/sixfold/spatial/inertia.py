@@ -60,7 +60,7 @@ class Inertia(NamedTuple):
         >>> I = sf.Inertia.from_mass(2.0, center=(0.1, 0, 0), rotational=(0.01, 0.02, 0.03))
         >>> print(I)
         Inertia(m=2, h=(0.2, 0, 0), I=(0.01, 0.04, 0.05, 0, 0, 0))
-        >>> print(I @ sf.Motion.of((0, 0, 1, 0, 0, 0)))  # the momentum of a turn about z
+        >>> print(I @ sf.spatial.Motion.of((0, 0, 1, 0, 0, 0)))  # the momentum of a turn about z
         Force(n=(0, 0, 0.05), f=(0, 0.2, 0))
     """
 
@@ -311,7 +311,7 @@ class ArticulatedInertia(NamedTuple):
     Example:
         >>> import numpy as np, sixfold as sf
         >>> rigid = sf.Inertia.from_mass(2.0, (0.1, 0, 0), (0.01, 0.02, 0.03))
-        >>> np.array_equal(sf.ArticulatedInertia.of(rigid), rigid)  # the same 6x6 matrix
+        >>> np.array_equal(sf.spatial.ArticulatedInertia.of(rigid), rigid)  # the same 6x6 matrix
         True
     """
 
@@ -474,7 +474,8 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
 
     Example:
         >>> import sixfold as sf
-        >>> sf.physical_consistency(sf.Inertia.from_mass(1.0, rotational=(1, 1, 3))).physical
+        >>> flat = sf.Inertia.from_mass(1.0, rotational=(1, 1, 3))
+        >>> sf.spatial.physical_consistency(flat).physical
         False
     """
     where = "physical_consistency"

@@ -94,7 +94,7 @@ def to_array(quantity: Any) -> np.ndarray[Any, Any]:
 
     Example:
         >>> import sixfold as sf
-        >>> sf.spatial.to_array(sf.Motion.of([0, 0, 1, 0.5, 0, 0])).tolist()
+        >>> sf.spatial.to_array(sf.spatial.Motion.of([0, 0, 1, 0.5, 0, 0])).tolist()
         [0.0, 0.0, 1.0, 0.5, 0.0, 0.0]
         >>> sf.spatial.to_array(sf.Transform.translation((1, 2, 3)).pose()).shape
         (4, 4)

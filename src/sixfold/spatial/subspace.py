@@ -155,7 +155,8 @@ class Subspace:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> S = sf.Subspace(sf.Motion.of([0, 0, 1, 0, 0, 0]), sf.Motion.of([0, 0, 0, 0, 0, 1]))
+        >>> from sixfold.spatial import Motion, Subspace
+        >>> S = Subspace(Motion.of([0, 0, 1, 0, 0, 0]), Motion.of([0, 0, 0, 0, 0, 1]))
         >>> print(S @ (2.0, 3.0), np.asarray(S).shape)
         Motion(w=(0, 0, 2), v=(0, 0, 3)) (6, 2)
     """

@@ -43,7 +43,7 @@ class Transform(NamedTuple):
     Example:
         >>> import sixfold as sf
         >>> X = sf.Transform.translation((1, 0, 0))
-        >>> print(X @ sf.Motion.of([0, 0, 2, 0, 0, 0]))  # the same turn, seen from (1, 0, 0)
+        >>> print(X @ sf.spatial.Motion.of([0, 0, 2, 0, 0, 0]))  # seen from (1, 0, 0)
         Motion(w=(0, 0, 2), v=(0, 2, 0))
     """
 

@@ -26,7 +26,7 @@ class Vector3(NamedTuple):
 
     Example:
         >>> import sixfold as sf
-        >>> sf.Vector3(1.0, 2.0, 0.0).cross(sf.Vector3(0.0, 0.0, 3.0))
+        >>> sf.spatial.Vector3(1.0, 2.0, 0.0).cross(sf.spatial.Vector3(0.0, 0.0, 3.0))
         Vector3(x=6.0, y=-3.0, z=0.0)
     """
 
@@ -181,7 +181,7 @@ def skew(v: Vector3) -> Matrix3:
 
     Example:
         >>> import sixfold as sf
-        >>> sf.spatial.to_array(sf.spatial.skew(sf.Vector3(1.0, 2.0, 3.0)))[0].tolist()
+        >>> sf.spatial.to_array(sf.spatial.skew(sf.spatial.Vector3(1.0, 2.0, 3.0)))[0].tolist()
         [0.0, -3.0, 2.0]
     """
     try:
@@ -326,7 +326,7 @@ def steiner(mass: Scalar, c: Vector3) -> Symmetric3:
 
     Example:
         >>> import sixfold as sf
-        >>> sf.spatial.steiner(2.0, sf.Vector3(0.0, 0.0, 3.0))[:3]
+        >>> sf.spatial.steiner(2.0, sf.spatial.Vector3(0.0, 0.0, 3.0))[:3]
         (18.0, 18.0, 0.0)
     """
     try:
@@ -358,8 +358,8 @@ def rotation(axis: Vector3, c: Scalar, s: Scalar) -> Matrix3:
 
     Example:
         >>> import sixfold as sf
-        >>> E = sf.spatial.rotation(sf.Vector3(0.0, 0.0, 1.0), 0.0, 1.0)  # a quarter turn
-        >>> tuple(E @ sf.Vector3(1.0, 0.0, 0.0))
+        >>> E = sf.spatial.rotation(sf.spatial.Vector3(0.0, 0.0, 1.0), 0.0, 1.0)  # a quarter turn
+        >>> tuple(E @ sf.spatial.Vector3(1.0, 0.0, 0.0))
         (0.0, -1.0, 0.0)
     """
     try:

@@ -28,8 +28,8 @@ class Motion(NamedTuple):
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> v = sf.Motion.of([0, 0, 1, 0.5, 0, 0])
-        >>> print(2 * v, v.dot(sf.Force.of([0, 0, 3, 4, 0, 0])), np.asarray(v).shape)
+        >>> v = sf.spatial.Motion.of([0, 0, 1, 0.5, 0, 0])
+        >>> print(2 * v, v.dot(sf.spatial.Force.of([0, 0, 3, 4, 0, 0])), np.asarray(v).shape)
         Motion(w=(0, 0, 2), v=(1, 0, 0)) 5.0 (6,)
     """
 
@@ -115,7 +115,7 @@ class Force(NamedTuple):
 
     Example:
         >>> import sixfold as sf
-        >>> print(sf.Force.at_point((0, 0, 10), (2, 0, 0)))
+        >>> print(sf.spatial.Force.at_point((0, 0, 10), (2, 0, 0)))
         Force(n=(0, -20, 0), f=(0, 0, 10))
     """
 

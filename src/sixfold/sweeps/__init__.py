@@ -5,3 +5,8 @@ from sixfold.sweeps.run_sweep import Sweep, sweep
 from sixfold.sweeps.study import Grid
 
 __all__ = ["Grid", "Sweep", "draws", "reducers", "sweep"]
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.errors import NumberError, OptionError
+from sixfold.model import Model
 from sixfold.runtime import compile as compile_kernel
 from sixfold.runtime import model_checked
-from sixfold.model import Model
 from sixfold.scalar import cos, exp, log, sin, sqrt
 
 __all__ = ["choice", "configuration", "log_uniform", "normal", "uniform"]
@@ -221,3 +221,8 @@ def _text(array: Array) -> str:
         return f"{flat[0]:g}"
     shown = ", ".join(f"{x:g}" for x in flat[:8])
     return f"({shown}{', ...' if flat.size > 8 else ''})"
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -17,8 +17,8 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, brief, kind_of
-from sixfold.runtime import get_threads, set_threads
 from sixfold.lazy import optional
+from sixfold.runtime import get_threads, set_threads
 
 Block = tuple[int, int]
 # returns the function and the arguments of a block

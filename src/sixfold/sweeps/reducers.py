@@ -356,7 +356,9 @@ BY_NAME: dict[str, Reducer] = {
 def reducers_of(given: Any) -> tuple[Reducer, ...]:
     """Return what was passed as reductions, or say what is wrong with it."""
     listed: Sequence[Any] = given if isinstance(given, (list, tuple)) else [given]
-    words = f"{', '.join(map(repr, BY_NAME))}, a reducer of sf.reducers, or several in a list"
+    words = (
+        f"{', '.join(map(repr, BY_NAME))}, a reducer of sf.sweeps.reducers, or several in a list"
+    )
     found = []
     for each in listed:
         known = isinstance(each, str) and each in BY_NAME
@@ -413,3 +415,8 @@ def _quantile(sketch: tuple[Array, Array], share: float) -> float:
     total = counts.cumsum()
     at = int(np.searchsorted(total, share * (total[-1] - 1) + 1, side="left"))
     return float(bucket(keys[min(at, len(keys) - 1)]))
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

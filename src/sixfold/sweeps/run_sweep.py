@@ -1,4 +1,4 @@
-"""`sf.sweep`: one function over many rows, on one machine or on many, with the same bits."""
+"""`sf.sweeps.sweep`: one function over many rows, on one machine or on many, with the same bits."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from sixfold.errors import (
     one_of,
 )
 from sixfold.files import discard, path_of
-from sixfold.model.validate import SEED_LIMIT
 from sixfold.lazy import optional
+from sixfold.model.validate import SEED_LIMIT
 from sixfold.progress import bar
 from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw
@@ -192,9 +192,10 @@ def sweep(
             (n, ...), several in a tuple, or a dictionary of them.
         rows: how many rows; a `Grid` of all combinations; or columns of one length by name.
         seed: of the draws, from 0 to 2**128 - 1; by default 0.
-        draw: what is drawn for each row, by name: `sf.draws.uniform(low, high)` and its like.
+        draw: what is drawn for each row, by name: `sf.sweeps.draws.uniform(low, high)` and its
+        like.
         reduce: "mean", "deviation", "covariance", "extremes", "quantiles", a reducer of
-            `sf.reducers`, or several in a list.
+            `sf.sweeps.reducers`, or several in a list.
         write: a folder for the rows, in pieces of whole blocks.  Rows that are there already are
             read and not computed: a sweep that was stopped goes on, with any block size.  A few of
             them are computed again at the start of the call, and must have the same bits: a
@@ -223,11 +224,12 @@ def sweep(
         >>> import numpy as np, sixfold as sf
         >>> def torque(mass, angle):
         ...     return {"tau": 0.5 * 9.81 * mass * np.sin(angle)}
-        >>> grid = sf.Grid(mass=[1.0, 2.0], angle=[0.0, np.pi / 2])
-        >>> sf.sweep(torque, grid).arrays()["tau"]
+        >>> grid = sf.sweeps.Grid(mass=[1.0, 2.0], angle=[0.0, np.pi / 2])
+        >>> sf.sweeps.sweep(torque, grid).arrays()["tau"]
         array([0.   , 4.905, 0.   , 9.81 ])
-        >>> draw = {"mass": sf.draws.uniform(0.9, 1.1), "angle": sf.draws.normal(0.0, 0.1)}
-        >>> found = [sf.sweep(torque, 1000, draw=draw, reduce="mean", block=n) for n in (64, 999)]
+        >>> from sixfold.sweeps import draws, sweep
+        >>> draw = {"mass": draws.uniform(0.9, 1.1), "angle": draws.normal(0.0, 0.1)}
+        >>> found = [sweep(torque, 1000, draw=draw, reduce="mean", block=n) for n in (64, 999)]
         >>> found[0]
         <sweep of 1000 rows: mean>
         >>> np.array_equal(*(one["mean"]["tau"] for one in found))  # the same bits
@@ -421,7 +423,7 @@ def _seed(seed: Any) -> int:
 def _draws(draw: Any) -> dict[str, Draw]:
     if draw is None:
         return {}
-    words = "draws by name, such as {'q': sf.draws.uniform(-1.0, 1.0)}"
+    words = "draws by name, such as {'q': sf.sweeps.draws.uniform(-1.0, 1.0)}"
     if not isinstance(draw, Mapping) or not draw:
         raise OptionError("sweep", "draw", words, draw)
     for name, each in draw.items():

@@ -43,7 +43,7 @@ class Grid:
 
     Example:
         >>> import sixfold as sf
-        >>> grid = sf.Grid(mass=[1.0, 2.0], angle=[0.0, 0.5, 1.0])
+        >>> grid = sf.sweeps.Grid(mass=[1.0, 2.0], angle=[0.0, 0.5, 1.0])
         >>> grid, len(grid), grid.shape
         (Grid(mass: 2, angle: 3), 6, (2, 3))
         >>> rows = grid.values(2, 4)
@@ -127,7 +127,7 @@ def rows_of(given: Any) -> RowSource:
             raise OptionError("sweep", "rows", "one row or more", given)
         return RowTable({}, int(given))
     if not isinstance(given, Mapping):
-        fix = "pass rows=1000, or rows=sf.Grid(mass=[1.0, 2.0])"
+        fix = "pass rows=1000, or rows=sf.sweeps.Grid(mass=[1.0, 2.0])"
         raise ArgumentError("sweep: argument 'rows'", ROWS, given, fix)
     if not given or not all(isinstance(name, str) for name in given):
         raise OptionError("sweep", "rows", ROWS, given)
@@ -209,7 +209,7 @@ def study_of(function: Any, rows: RowSource, seed: int, draws: Mapping[str, Draw
         numbered = False
     if not names and not numbered:
         where = f"rows that hold nothing, with a function that takes no '{ROW}'"
-        fix = "pass draw={...}, rows=sf.Grid(...), or take the row number"
+        fix = "pass draw={...}, rows=sf.sweeps.Grid(...), or take the row number"
         raise NotApplicableError("sweep", where, fix)
     grid = rows if isinstance(rows, Grid) else None
     return Study(function, seed, dict(draws), grid, numbered)

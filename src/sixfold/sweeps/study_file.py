@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from sixfold import evaluate
+from sixfold import quantities
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, brief, yes_or_no
 from sixfold.files import path_of, read_regular
 from sixfold.formats import load
 from sixfold.model import Model
+from sixfold.runtime import all_quantities
 from sixfold.sweeps import draws
 from sixfold.sweeps.draws import Draw
 from sixfold.sweeps.study import Grid, rows_of, study_of
@@ -111,7 +112,7 @@ _Built = tuple[Callable[..., Any], dict[str, tuple[int, ...]], dict[str, tuple[s
 
 def _quantity(given: Mapping[str, Any], place: Path, model: Model | None) -> _Built:
     """Return a quantity of the robot as a function, with the shapes of its arguments."""
-    rows = evaluate.all_quantities()
+    rows = all_quantities()
     name = given["quantity"]
     if not isinstance(name, str) or name not in rows:
         raise UnknownNameError("quantity", name, rows, where=place.name)
@@ -146,7 +147,7 @@ class _Evaluation:
 
     def __call__(self, **arrays: Any) -> dict[str, Any]:
         still = {name: np.zeros(shape) for name, shape in self.zeros.items()}
-        found = getattr(evaluate, self.name)(self.model, **arrays, **still, **self.options)
+        found = getattr(quantities, self.name)(self.model, **arrays, **still, **self.options)
         several = found if isinstance(found, tuple) else (found,)
         return dict(zip(self.results, several, strict=True))
 

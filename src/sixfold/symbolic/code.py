@@ -29,6 +29,8 @@ from sixfold.errors import (
     one_of,
     visible,
 )
+from sixfold.files import not_written, path_of, write_files
+from sixfold.model import Model
 from sixfold.runtime import (
     PUBLIC,
     QUANTITIES,
@@ -39,8 +41,6 @@ from sixfold.runtime import (
     target_text,
     targets,
 )
-from sixfold.files import not_written, path_of, write_files
-from sixfold.model import Model
 from sixfold.scalar import cos, sin
 from sixfold.show import block, folded, listing, plain
 from sixfold.symbolic.polynomial import COSINE, POSITION, RATE, SINE, Polynomial, Ring, Variable

@@ -11,10 +11,9 @@ from typing import Any, get_args
 from sixfold.choices import CodeLanguage, CodePrecision, InertiaForm, Parameters
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, visible, yes_or_no
+from sixfold.model import Model, grouped
 from sixfold.runtime import model_checked
 from sixfold.runtime.quantity import refuse_constraints
-from sixfold.model import Model
-from sixfold.model.grouping import grouped
 from sixfold.show import block, plain
 from sixfold.symbolic.forms import Forms, verify
 from sixfold.symbolic.polynomial import MAX_WORK, Ring

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold import evaluate
+from sixfold import quantities
 from sixfold.arrays import Array
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.rnea import rnea
@@ -223,13 +223,13 @@ def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dic
     """
     bare = model.without(damping=True, friction=True, springs=True)
     still = bare.without(gravity=True)
-    q, v = evaluate.random_state(bare, samples, seed=seed)
+    q, v = quantities.random_state(bare, samples, seed=seed)
     pairs = {
-        "M": (forms.M, evaluate.mass_matrix(bare, q)),
-        "V": (forms.V, evaluate.bias_force(still, q, v)),
-        "G": (forms.G, evaluate.gravity_force(bare, q)),
-        "T": (forms.kinetic_energy, evaluate.kinetic_energy(bare, q, v)),
-        "U": (forms.potential_energy, evaluate.potential_energy(bare, q)),
+        "M": (forms.M, quantities.mass_matrix(bare, q)),
+        "V": (forms.V, quantities.bias_force(still, q, v)),
+        "G": (forms.G, quantities.gravity_force(bare, q)),
+        "T": (forms.kinetic_energy, quantities.kinetic_energy(bare, q, v)),
+        "U": (forms.potential_energy, quantities.potential_energy(bare, q)),
     }
     values = values_at(forms.symbolic.ring, q, v)  # after the forms: they may make new angles
     # forces may be what is left of larger ones: judge them by the sizes that meet in a state

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sixfold.errors import OptionError, UnknownNameError
-from sixfold.model import Model
-from sixfold.model.joint import Joint
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Joint, Model, Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, Zero, exact
 from sixfold.spatial import (
     IDENTITY3,

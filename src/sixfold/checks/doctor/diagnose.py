@@ -10,9 +10,9 @@ import numpy as np
 
 from sixfold.checks.doctor.finding import Diagnosis, Finding
 from sixfold.errors import OptionError
-from sixfold.runtime import model_checked
-from sixfold.quantities import random_state
 from sixfold.model import Model
+from sixfold.quantities import random_state
+from sixfold.runtime import model_checked
 
 if TYPE_CHECKING:
     from sixfold.checks.doctor.case import Case

@@ -221,7 +221,7 @@ CODES: dict[str, Code] = {
         "From the neutral configuration, and from others near it, no motion of the joints closes "
         "this constraint, so there is no state to start from. Usual causes: lengths that do not "
         "reach, placements in the wrong frame, an axis out of the plane.",
-        "look at lengths and placements; if it closes elsewhere, start sixfold.assemble there",
+        "check lengths and placements; if it closes elsewhere, start sf.loops.assemble there",
     ),
     "constraints-contradict": Code(
         ("error",),
@@ -230,7 +230,7 @@ CODES: dict[str, Code] = {
         "and from others near it: where they gape least, their gaps lie outside of what any motion "
         "of the joints changes.",
         "take one away, or give it more freedoms (a ball for a hinge); if all close elsewhere, "
-        "start sixfold.assemble there",
+        "start sixfold.loops.assemble there",
     ),
     "constraint-idle": Code(
         ("warning",),

@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.loops import mobility
-from sixfold.loops import CLOSED, nearest, size_of
 from sixfold.checks.doctor.case import EPS, Array, Case
 from sixfold.checks.doctor.finding import Finding
 from sixfold.errors import RobotFileError, StateError, shown
-from sixfold.runtime import lost_pivots, possibly_singular_joints, singular_joints
-from sixfold.quantities import constraint_jacobian, mass_matrix
 from sixfold.formats.files import mesh_path
+from sixfold.loops import CLOSED, mobility, nearest, size_of
 from sixfold.model import Body, Gear, Mesh, Model
 from sixfold.model.validate import degree_limits
+from sixfold.quantities import constraint_jacobian, mass_matrix
+from sixfold.runtime import lost_pivots, possibly_singular_joints, singular_joints
 
 LARGEST = 150
 """Maximum degrees of freedom for which mass matrices are formed."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from sixfold.checks.verify.report import Finding, Report
 from sixfold.errors import OptionError
-from sixfold.runtime import model_checked
-from sixfold.quantities import random_state
 from sixfold.model import Model
 from sixfold.model.validate import generator_of
-from sixfold.checks.verify.report import Finding, Report
+from sixfold.quantities import random_state
+from sixfold.runtime import model_checked
 
 
 def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:

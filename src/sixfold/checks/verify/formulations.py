@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.checks.verify.report import Finding
 from sixfold.dynamics.book import lagrange, newton_euler
 from sixfold.dynamics.book.aba import aba
 from sixfold.dynamics.book.crba import crba, dense
@@ -27,17 +28,22 @@ from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.fast import articulated
 from sixfold.dynamics.fast.inverse_dynamics import joint_forces
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.runtime import singular_joints
-from sixfold.quantities import forward_dynamics, inverse_dynamics, inverse_mass_matrix, mass_matrix, readings
-from sixfold.runtime import (
-    join_numbers as joined,
-)
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.progress import tell
+from sixfold.quantities import (
+    forward_dynamics,
+    inverse_dynamics,
+    inverse_mass_matrix,
+    mass_matrix,
+    readings,
+)
+from sixfold.runtime import (
+    join_numbers as joined,
+)
+from sixfold.runtime import singular_joints
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column
-from sixfold.checks.verify.report import Finding
 
 Extended = np.longdouble
 MAX_LAGRANGE_FREEDOMS = 10

@@ -32,7 +32,7 @@ from sixfold.scalar.repeat import on_subroutine
 
 NO_VALUE = (
     "a traced number has no value to compare, convert or print: its program must be the same for "
-    "every input; use sixfold.if_positive(x, a, b) to choose by value"
+    "every input; use sixfold.math.if_positive(x, a, b) to choose by value"
 )
 
 CARRIED = "carried"
@@ -262,7 +262,7 @@ def _without_carried(program: Program) -> Program:
     bodies = inside(program.nodes)
     if not bodies.isdisjoint(program.outputs):
         raise TypeError(
-            "a number from inside sixfold.repeat was used outside: let the step return it"
+            "a number from inside sixfold.math.repeat was used outside: let the step return it"
         )
     number: dict[int, int] = {}
     nodes: list[tuple[Any, ...]] = []

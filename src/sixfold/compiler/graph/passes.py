@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sixfold.errors import InternalError
 from sixfold.compiler.graph.build import Graph
 from sixfold.compiler.graph.program import (
     ADD,
@@ -32,6 +31,7 @@ from sixfold.compiler.graph.program import (
     operands,
     verifying,
 )
+from sixfold.errors import InternalError
 from sixfold.scalar import Scalar
 
 MAX_FUSE_DISTANCE = 16

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import ArgumentError
 from sixfold.compiler.graph.build import Graph, Node, inside
 from sixfold.compiler.graph.numpy_functions import traced_array
 from sixfold.compiler.graph.passes import copy_operation, live
@@ -25,6 +24,7 @@ from sixfold.compiler.graph.program import (
     Repeat,
     operands,
 )
+from sixfold.errors import ArgumentError
 from sixfold.scalar import Scalar, Zero
 from sixfold.scalar.repeat import on_repeat, repeat
 
@@ -165,7 +165,7 @@ def _restore_form(form: Any, numbers: Iterator[Any]) -> Any:
 def _repeat(
     rounds: int, step: Callable[[Any], Any], carried: Any, while_positive: int | None
 ) -> Any:
-    """Carry out `sixfold.repeat` on traced numbers."""
+    """Carry out `sixfold.math.repeat` on traced numbers."""
     values = list(_numbers(carried))
     graph = next(x.graph for x in values if isinstance(x, Node))
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import InternalError
 from sixfold.compiler.graph.build import Graph, Node
 from sixfold.compiler.graph.passes import optimise
 from sixfold.compiler.graph.program import ADD, CONST, INPUT, SUB, Program, verifying
+from sixfold.errors import InternalError
 from sixfold.scalar import RULES, ZERO, Op
 
 # -- columns: constants that differ from item to item

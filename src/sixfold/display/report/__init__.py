@@ -39,8 +39,8 @@ def write_report(
         trajectory: what `sixfold.simulate` returns, or any object or mapping with arrays t (T,)
             and q (T, nq) and, if known, v, a, tau (T, nv), kinetic, potential and total energies
             (T,), contacts and notes; or q alone.  Of a batch the first motion is shown.  What
-            `sixfold.identify` returns is shown with measured and modelled torques, residuals,
-            parameters and findings.
+            `sixfold.identification.identify` returns is shown with measured and modelled torques,
+            residuals, parameters and findings.
         title: heading; the robot's name when left out.
 
     Returns:
@@ -76,8 +76,8 @@ def plot(
 
     Args:
         trajectory: what `sixfold.simulate` returns, or any object with t (T,) [s], q (T, nq) and,
-            if known, v and tau (T, nv) and energies (T,) [J]; or what `sixfold.identify` returns:
-            its measured and modelled torques.
+            if known, v and tau (T, nv) and energies (T,) [J]; or what
+            `sixfold.identification.identify` returns: its measured and modelled torques.
         path: also save the figure there (.svg, .png, .pdf).
         model: the robot, for names and units, when the trajectory does not carry it.
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.display.scene import Part, Record, Stage, figure, record, stage
 from sixfold.errors import NotApplicableError, OptionError, OutputFileError, visible
-from sixfold.quantities import body_poses
 from sixfold.files import path_of, replacement
 from sixfold.lazy import optional
 from sixfold.progress import bar
-from sixfold.display.scene import Part, Record, Stage, figure, record, stage
+from sixfold.quantities import body_poses
 
 NAME = "Trajectory.animate"
 TRIANGLES = 4000

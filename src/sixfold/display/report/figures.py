@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.errors import NumberError, OutputFileError
-from sixfold.runtime import model_checked
-from sixfold.files import path_of, replacement
-from sixfold.identification import Identification
-from sixfold.model import Model
-from sixfold.lazy import optional
 from sixfold.display.report.html import CHANGE, Lines, groups, identified
 from sixfold.display.scene import record
+from sixfold.errors import NumberError, OutputFileError
+from sixfold.files import path_of, replacement
+from sixfold.identification import Identification
+from sixfold.lazy import optional
+from sixfold.model import Model
+from sixfold.runtime import model_checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,9 @@ MAX_NAMES = 10
 
 
 def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | None) -> Figure:
-    """Return the figure of a motion, saved if a path is given; see `sixfold.display.report.plot`."""
+    """Return the figure of a motion, saved if a path is given; see
+    `sixfold.display.report.plot`.
+    """
     matplotlib = optional("matplotlib", "plot")
     figures = optional("matplotlib.figure", "plot")
     if model is not None:

@@ -16,16 +16,22 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.display.scene import Figure, Part, Record, figure, record, stage
+from sixfold.display.scene.figure import force_arrows, quaternions, usual_force
+from sixfold.display.scene.surfaces import CONTACT, SERIES, Array, sphere, turned
 from sixfold.errors import OptionError, visible
-from sixfold.runtime import model_checked
-from sixfold.quantities import body_poses, constrained_dynamics, difference, kinetic_energy, potential_energy
 from sixfold.files import path_of, write_files
 from sixfold.identification import Identification
 from sixfold.identification.identification import findings_list, joints_table, parameters_table
 from sixfold.model import Model
-from sixfold.display.scene import Figure, Part, Record, figure, record, stage
-from sixfold.display.scene.figure import force_arrows, quaternions, usual_force
-from sixfold.display.scene.surfaces import CONTACT, SERIES, Array, sphere, turned
+from sixfold.quantities import (
+    body_poses,
+    constrained_dynamics,
+    difference,
+    kinetic_energy,
+    potential_energy,
+)
+from sixfold.runtime import model_checked
 
 STEPS = 65535
 """Largest whole number of two bytes."""

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from sixfold.arrays import Array
+from sixfold.display.report.html import versions
 from sixfold.errors import visible
 from sixfold.files import write_files
 from sixfold.model import Model
-from sixfold.display.report.html import versions
 from sixfold.sweeps import Sweep
 from sixfold.sweeps.study_file import StudyFile, sample_rows
 

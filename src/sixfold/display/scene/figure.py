@@ -9,23 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import SixfoldError
-from sixfold.quantities import body_poses, neutral
-from sixfold.formats import mesh_path
-from sixfold.model import (
-    Body,
-    Box,
-    Capsule,
-    Cylinder,
-    Distance,
-    Ellipsoid,
-    Geometry,
-    Joint,
-    Loop,
-    Mesh,
-    Model,
-    Sphere,
-)
 from sixfold.display.scene import surfaces as solids
 from sixfold.display.scene.surfaces import (
     BASE,
@@ -44,6 +27,23 @@ from sixfold.display.scene.surfaces import (
     rgb,
     within,
 )
+from sixfold.errors import SixfoldError
+from sixfold.formats import mesh_path
+from sixfold.model import (
+    Body,
+    Box,
+    Capsule,
+    Cylinder,
+    Distance,
+    Ellipsoid,
+    Geometry,
+    Joint,
+    Loop,
+    Mesh,
+    Model,
+    Sphere,
+)
+from sixfold.quantities import body_poses, neutral
 from sixfold.spatial import Transform
 
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NumberError, ShapeError, StateError
-from sixfold.runtime import in_order
-from sixfold.quantities import difference, integrate
-from sixfold.model import Model
 from sixfold.display.scene.surfaces import Array
+from sixfold.errors import NumberError, ShapeError, StateError
+from sixfold.model import Model
+from sixfold.quantities import difference, integrate
+from sixfold.runtime import in_order
 
 RATE = 60.0
 """Rows a second of a motion that comes without times."""

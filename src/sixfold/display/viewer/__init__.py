@@ -14,8 +14,8 @@ from sixfold.errors import visible
 from sixfold.model import Model
 
 if TYPE_CHECKING:
-    from sixfold.simulation import Stepper
     from sixfold.display.viewer.viewer import Viewer
+    from sixfold.simulation import Stepper
 
 __all__ = ["view"]
 

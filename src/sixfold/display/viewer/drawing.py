@@ -8,10 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixfold.errors import visible
-from sixfold.quantities import body_accelerations, body_poses, body_velocities, center_of_mass, constrained_dynamics, constraint_wrenches, joint_wrenches
-from sixfold.model import Model
-from sixfold.model.constraint import Distance, Gear, Loop, Rolling
 from sixfold.display.scene import Contacts, Part, Record, Stage
 from sixfold.display.scene.figure import (
     center,
@@ -38,6 +34,17 @@ from sixfold.display.scene.surfaces import (
     ramp,
     sphere,
     turned,
+)
+from sixfold.errors import visible
+from sixfold.model import Distance, Gear, Loop, Model, Rolling
+from sixfold.quantities import (
+    body_accelerations,
+    body_poses,
+    body_velocities,
+    center_of_mass,
+    constrained_dynamics,
+    constraint_wrenches,
+    joint_wrenches,
 )
 
 TURNS = 5.0

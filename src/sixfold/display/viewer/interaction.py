@@ -10,16 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.control import inverse_kinematics, targets
+from sixfold.control import targets
 from sixfold.control.controllers import without_base_forces
-from sixfold.errors import NotApplicableError, OptionError
-from sixfold.quantities import body_poses, body_velocities, difference, frame_pose, gravity_force, inverse_mass_matrix, jacobian
-from sixfold.model import Model
+from sixfold.control.ik import inverse_kinematics
 from sixfold.display.scene import Record
 from sixfold.display.scene.figure import wxyz
 from sixfold.display.scene.surfaces import FORCE, Array
-from sixfold.simulation import Stepper
 from sixfold.display.viewer.drawing import State
+from sixfold.errors import NotApplicableError, OptionError
+from sixfold.model import Model
+from sixfold.quantities import (
+    body_poses,
+    body_velocities,
+    difference,
+    frame_pose,
+    gravity_force,
+    inverse_mass_matrix,
+    jacobian,
+)
+from sixfold.simulation import Stepper
 
 
 class Player:

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.loops import assemble
-from sixfold.errors import StateError, visible
-from sixfold.quantities import gravity_force, kinetic_energy, mass_matrix, neutral, potential_energy
-from sixfold.model import Body, FreeJoint, Model
 from sixfold.display.scene import Contacts
 from sixfold.display.scene.figure import angles_of, quaternion_of
 from sixfold.display.scene.surfaces import Array
 from sixfold.display.viewer.drawing import Screw, State
 from sixfold.display.viewer.interaction import LivePlayer, Player, movable_frames
+from sixfold.errors import StateError, visible
+from sixfold.loops import assemble
+from sixfold.model import Body, FreeJoint, Model
+from sixfold.quantities import gravity_force, kinetic_energy, mass_matrix, neutral, potential_energy
 
 TURN, LENGTH = "rad", "m"
 HALF_TURN = 3.1416

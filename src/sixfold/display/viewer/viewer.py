@@ -17,17 +17,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sixfold.errors import NotApplicableError, OptionError, RobotFileWarning, ShapeError, visible
-from sixfold.runtime import model_checked
-from sixfold.quantities import body_poses, neutral
-from sixfold.model import Model
-from sixfold.model.constraint import Gear
-from sixfold.lazy import optional
-from sixfold.progress import working
-from sixfold.display.scene import Record, check_quaternions, figure, finite, record, stage, stick_figure
+from sixfold.display.scene import (
+    Record,
+    check_quaternions,
+    figure,
+    finite,
+    record,
+    stage,
+    stick_figure,
+)
 from sixfold.display.scene.figure import within_limits, wxyz
 from sixfold.display.scene.surfaces import Array
-from sixfold.simulation import Stepper
 from sixfold.display.viewer.drawing import KINDS, ContactLayer, Ghosts, MassLayer, Robot, ScrewLayer
 from sixfold.display.viewer.guard import Keys, guarded, hush
 from sixfold.display.viewer.interaction import (
@@ -39,6 +39,13 @@ from sixfold.display.viewer.interaction import (
     live_stepper,
 )
 from sixfold.display.viewer.panel import NO_FRAME, Panel, closed, contact_rows, screw_rows
+from sixfold.errors import NotApplicableError, OptionError, RobotFileWarning, ShapeError, visible
+from sixfold.lazy import optional
+from sixfold.model import Gear, Model
+from sixfold.progress import working
+from sixfold.quantities import body_poses, neutral
+from sixfold.runtime import model_checked
+from sixfold.simulation import Stepper
 
 MAX_GHOSTS = 2000
 """Ghosts that are drawn of a batch; more are thinned out evenly."""

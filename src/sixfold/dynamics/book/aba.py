@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.spatial import ArticulatedInertia, Motion
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Inertia, JointMatrix
 

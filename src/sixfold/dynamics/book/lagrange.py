@@ -14,7 +14,8 @@ from dataclasses import replace
 from sixfold.dynamics.energy import potential_energy
 from sixfold.dynamics.kinematics import jacobian
 from sixfold.errors import NotApplicableError
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column
 

@@ -7,7 +7,8 @@ six-dimensional algebra: only positions, axes, masses and inertia tensors are re
 from __future__ import annotations
 
 from sixfold.errors import NotApplicableError
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.spatial import ZERO3
 
 

@@ -63,9 +63,9 @@ class PlanarChain:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.1, 0.1], l=[1.0, 1.0], gravity=9.81)
+        >>> chain = sf.planar.PlanarChain(m=[1.0, 1.0], I=[0.1, 0.1], l=[1.0, 1.0], gravity=9.81)
         >>> many = np.zeros((5, 2))
-        >>> sf.skeleton_fd(chain, many, many, many).shape
+        >>> sf.planar.skeleton_fd(chain, many, many, many).shape
         (5, 2)
         >>> sf.simulate(chain.to_model(), [0.1, 0.2], [0.0, 0.0], 0.1).q.shape
         (101, 2)
@@ -248,8 +248,8 @@ def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
-        >>> joints, centers, angles = sf.skeleton(chain, [0.0, np.pi / 2])
+        >>> chain = sf.planar.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
+        >>> joints, centers, angles = sf.planar.skeleton(chain, [0.0, np.pi / 2])
         >>> np.array(joints, float).round(3).tolist()
         [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
@@ -280,8 +280,8 @@ def skeleton_inertia(chain: PlanarChain, q: Numbers) -> list[list[Scalar]]:
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
-        >>> H = sf.skeleton_inertia(chain, [0.3, 0.5])
+        >>> chain = sf.planar.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
+        >>> H = sf.planar.skeleton_inertia(chain, [0.3, 0.5])
         >>> np.allclose(H, sf.mass_matrix(chain.to_model(), [0.3, 0.5]))
         True
     """
@@ -317,8 +317,8 @@ def skeleton_bias(
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0], gravity=9.81)
-        >>> b = sf.skeleton_bias(chain, [0.3, 0.5], [1.0, -2.0])
+        >>> chain = sf.planar.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0], gravity=9.81)
+        >>> b = sf.planar.skeleton_bias(chain, [0.3, 0.5], [1.0, -2.0])
         >>> np.allclose(b, sf.bias_force(chain.to_model(), [0.3, 0.5], [1.0, -2.0]))
         True
     """
@@ -356,8 +356,8 @@ def skeleton_jacobian(
 
     Example:
         >>> import numpy as np, sixfold as sf
-        >>> chain = sf.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
-        >>> np.array(sf.skeleton_jacobian(chain, [0.0, np.pi / 2]), float).round(3)
+        >>> chain = sf.planar.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
+        >>> np.array(sf.planar.skeleton_jacobian(chain, [0.0, np.pi / 2]), float).round(3)
         array([[-1., -1.],
                [ 1.,  0.]])
     """
@@ -403,8 +403,8 @@ def skeleton_id(
 
     Example:
         >>> import sixfold as sf
-        >>> chain = sf.PlanarChain(m=[1.0], I=[0.0], l=[2.0], gravity=9.81)
-        >>> tuple(sf.skeleton_id(chain, [0.0], [0.0], [0.0]))
+        >>> chain = sf.planar.PlanarChain(m=[1.0], I=[0.0], l=[2.0], gravity=9.81)
+        >>> tuple(sf.planar.skeleton_id(chain, [0.0], [0.0], [0.0]))
         (9.81,)
     """
     H, b = skeleton_inertia(chain, q), skeleton_bias(chain, q, qd, gravity=gravity)
@@ -443,8 +443,8 @@ def skeleton_fd(
 
     Example:
         >>> import sixfold as sf
-        >>> chain = sf.PlanarChain(m=[1.0], I=[0.0], l=[2.0], gravity=9.81)
-        >>> tuple(sf.skeleton_fd(chain, [0.0], [0.0], [0.0]))
+        >>> chain = sf.planar.PlanarChain(m=[1.0], I=[0.0], l=[2.0], gravity=9.81)
+        >>> tuple(sf.planar.skeleton_fd(chain, [0.0], [0.0], [0.0]))
         (-9.81,)
     """
     b = skeleton_bias(chain, q, qd, gravity=gravity)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.dynamics.kinematics import no_forces
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
 
 

@@ -12,18 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sixfold.dynamics.kinematics import transforms
-from sixfold.model.constraint import (
-    Constraint,
-    Distance,
-    Gear,
-    Loop,
-    Rolling,
-    constraint_space,
-    gap,
-    is_constant,
-    joint_state,
-)
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Constraint, Distance, Gear, Loop, Rolling, Tree
+from sixfold.model.constraint import constraint_space, gap, is_constant, joint_state
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, exact, sqrt
 from sixfold.spatial import IDENTITY3, ZERO3, Force, Motion, Transform, Vector3
 

@@ -24,7 +24,8 @@ from sixfold.dynamics.contact.scene import (
     tangents,
 )
 from sixfold.dynamics.kinematics import transforms
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, if_positive, sqrt
 from sixfold.spatial import ZERO3, ArticulatedInertia, Force, Motion, Vector3
 

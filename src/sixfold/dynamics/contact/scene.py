@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sixfold.model.tree import Tree
+from sixfold.model import Tree
 from sixfold.scalar import ZERO, Scalar, differentiate, if_positive, sqrt
 from sixfold.spatial import Vector3
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from sixfold.dynamics.derivatives.joints import SubspaceRates, subspace_rates
 from sixfold.dynamics.fast.inverse_dynamics import BodyForces, body_forces
-from sixfold.model import Free
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Free, Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, Zero
 from sixfold.spatial import (
     IDENTITY3,

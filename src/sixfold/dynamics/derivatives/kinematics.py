@@ -17,7 +17,8 @@ from sixfold.dynamics.derivatives.joints import subspace_rates
 from sixfold.dynamics.energy import center_of_mass, mass_moments
 from sixfold.dynamics.fast.inverse_dynamics import body_forces
 from sixfold.dynamics.kinematics import no_forces, transforms
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import Scalar
 from sixfold.spatial import Force, Inertia, Motion, Transform, Vector3
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from sixfold.dynamics.derivatives.inverse_dynamics import InverseDynamicsDerivatives, first_order
 from sixfold.dynamics.derivatives.joints import units
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, CoriolisInertia, Force, Inertia, Motion
 

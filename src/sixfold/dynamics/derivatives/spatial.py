@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from sixfold.dynamics.derivatives.inverse_dynamics import ColumnMotion, InverseDynamicsDerivatives
 from sixfold.dynamics.derivatives.joints import subspace_rates
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO
 from sixfold.spatial import CoriolisInertia, Force, Inertia, Motion
 

@@ -8,7 +8,8 @@ articulated inertias, and U D^-1 serves both the inertia and the bias force.
 from __future__ import annotations
 
 from sixfold.dynamics.fast.inverse_dynamics import body_forces
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.spatial import ArticulatedInertia, Motion
 
 

@@ -12,7 +12,8 @@ derivatives of the mass matrix.
 
 from __future__ import annotations
 
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, CoriolisInertia, ForceSubspace, Inertia, Motion, Subspace
 

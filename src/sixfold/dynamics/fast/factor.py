@@ -20,7 +20,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sixfold.dynamics.book.factorization import path
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar, Zero, dot, subroutine, total
 from sixfold.spatial import ArticulatedInertia, Column, Force, ForceSubspace, JointMatrix, Motion
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sixfold.choices import Form
 from sixfold.errors import NotApplicableError
+from sixfold.forks import renew_in_child
+from sixfold.model import Model, Tree
 from sixfold.runtime.arrays import nonzero_numbers
 from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model
 from sixfold.runtime.kernels.rolled_tree import trace_rolled
@@ -27,8 +29,6 @@ from sixfold.runtime.kernels.trace_function import (
     traced,
 )
 from sixfold.runtime.lazy_import import compiler, graphs
-from sixfold.forks import renew_in_child
-from sixfold.model import Model, Tree
 from sixfold.scalar import is_plain
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ placement, or from a first moment that is moved to the parent, then counts p tim
 @per_model()
 def reduced_tree(model: Model, anywhere: bool = True) -> Tree:
     """Return the reduced tree; forces in body coordinates need the model's own frames."""
-    from sixfold.runtime.kernels.reduce_frames import reduce_frames
     from sixfold.model.grouping import reduce_inertias
+    from sixfold.runtime.kernels.reduce_frames import reduce_frames
 
     tree = model.tree
     pitches = (getattr(joint, "pitch", 0) for joint in tree.joint)

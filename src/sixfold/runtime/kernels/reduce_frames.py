@@ -29,8 +29,7 @@ from dataclasses import replace
 from sys import float_info
 from typing import Any, NamedTuple
 
-from sixfold.model.joint import Joint
-from sixfold.model.tree import Tree
+from sixfold.model import Joint, Tree
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import IDENTITY3, ZERO3, Inertia, Matrix3, Transform, Vector3, skew
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.runtime.arrays import Array, PerItem
-from sixfold.runtime.kernels.kernel_cache import per_model
 from sixfold.forks import lazily
 from sixfold.model import STANDARD_JOINTS, Joint, Model, Tree
+from sixfold.runtime.arrays import Array, PerItem
+from sixfold.runtime.kernels.kernel_cache import per_model
 from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force
 

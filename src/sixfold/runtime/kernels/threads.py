@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.errors import OptionError
-from sixfold.runtime.arrays import Array, Shape
 from sixfold.forks import Rank, fork_lock, lazily, renew_in_child
+from sixfold.runtime.arrays import Array, Shape
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.errors import ArgumentError, ShapeError
-from sixfold.runtime.lazy_import import compiler, graphs
-from sixfold.runtime.quantity import QUANTITIES
 from sixfold.forks import lazily
 from sixfold.model import Model
+from sixfold.runtime.lazy_import import compiler, graphs
+from sixfold.runtime.quantity import QUANTITIES
 from sixfold.scalar.check import is_number
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`sf.Ground`: what a robot may touch, and how soft contact is."""
+"""`sf.contact.Ground`: what a robot may touch, and how soft contact is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.errors import ArgumentError, NotApplicableError, OptionError
+from sixfold.model import ContactOptions, Model
+from sixfold.runtime import model_checked
+from sixfold.show import fields_line
 from sixfold.simulation.contact.shapes import (
     ContactPair,
     ContactPoint,
@@ -23,10 +27,6 @@ from sixfold.simulation.contact.shapes import (
     check_solimp,
     check_solref,
 )
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError
-from sixfold.runtime import model_checked
-from sixfold.model import ContactOptions, Model
-from sixfold.show import fields_line
 
 MAX_LINES = 33
 """Most lines of a grid of heights in one direction: a step reads all of them."""
@@ -81,7 +81,8 @@ class Ground:
         >>> import numpy as np, sixfold as sf
         >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
         >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
-        >>> ground = sf.Ground(friction=0.3, points=[sf.ContactPoint("ball", radius=0.1)])
+        >>> point = sf.contact.ContactPoint("ball", radius=0.1)
+        >>> ground = sf.contact.Ground(friction=0.3, points=[point])
         >>> start = [0, 0, 0.12, 0, 0, 0, 1]
         >>> run = sf.simulate(model, start, None, 1.0, dt=2e-3, contacts=ground)
         >>> run.contact_forces[-1].round(2) + 0.0  # the weight

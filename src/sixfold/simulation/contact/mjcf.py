@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from sixfold.errors import RobotFileWarning, visible
+from sixfold.formats.mjcf import Contacts, JointSoftness, Pair, read_contacts
+from sixfold.model import Capsule, ContactOptions, Geometry, Model, Sphere
 from sixfold.simulation.contact.shapes import (
     MIN_FRICTION,
     SLIDING,
@@ -19,9 +22,6 @@ from sixfold.simulation.contact.shapes import (
     law_of,
     mix,
 )
-from sixfold.errors import RobotFileWarning, visible
-from sixfold.formats.mjcf import Contacts, JointSoftness, Pair, read_contacts
-from sixfold.model import Capsule, ContactOptions, Geometry, Model, Sphere
 from sixfold.spatial import Vector3
 
 

@@ -11,15 +11,6 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend, ForceFrame
-from sixfold.simulation.contact.ground import Ground
-from sixfold.simulation.contact.shapes import (
-    ContactCapsule,
-    ContactPoint,
-    JointLaw,
-    can_meet,
-    law_of,
-    mix,
-)
 from sixfold.dynamics.contact.scene import (
     CapsuleShape,
     Contact,
@@ -41,12 +32,20 @@ from sixfold.errors import (
     UnknownNameError,
     visible,
 )
-from sixfold.runtime import model_checked, program_of, refuse_singular
-from sixfold.quantities.contact import evaluate_with_scene, inverse_masses
+from sixfold.model import Box, Capsule, Geometry, Model, Sphere
 from sixfold.quantities import neutral
-from sixfold.model import Box, Capsule, Model, Sphere
-from sixfold.model.geometry import Geometry
+from sixfold.quantities.contact import evaluate_with_scene, inverse_masses
+from sixfold.runtime import model_checked, program_of, refuse_singular
 from sixfold.show import fields_line
+from sixfold.simulation.contact.ground import Ground
+from sixfold.simulation.contact.shapes import (
+    ContactCapsule,
+    ContactPoint,
+    JointLaw,
+    can_meet,
+    law_of,
+    mix,
+)
 from sixfold.spatial import Transform, Vector3
 
 MAX_SCENES = 64
@@ -68,8 +67,10 @@ def scene_of(function: str, model: Model, ground: Any) -> Scene:
     """
     refuse_singular(model)
     if not isinstance(ground, Ground):
-        fix = "pass sixfold.Ground(...)"
-        raise ArgumentError(f"{function}: argument 'contacts'", "a sixfold.Ground", ground, fix)
+        fix = "pass sixfold.contact.Ground(...)"
+        raise ArgumentError(
+            f"{function}: argument 'contacts'", "a sixfold.contact.Ground", ground, fix
+        )
     scene, left_out = _scene(model, ground)
     if left_out:
         many = ", ".join(f"{n} {visible(name)}" for name, n in left_out)
@@ -126,7 +127,9 @@ def _made(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOu
     limits, frictions = _limits(model, ground, felt, law), _frictions(model, ground, felt, law)
     if not touches and not limits and not frictions:
         where = f"model '{model.name}', nothing of which may touch it"
-        raise NotApplicableError("a Ground", where, "pass points=[sixfold.ContactPoint(...)]")
+        raise NotApplicableError(
+            "a Ground", where, "pass points=[sixfold.contact.ContactPoint(...)]"
+        )
     scene = Scene(
         surface,
         tuple(touches),
@@ -421,9 +424,10 @@ def contact_forces(
         >>> import numpy as np, sixfold as sf
         >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
         >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
-        >>> ground = sf.Ground(friction=0.3, points=[sf.ContactPoint("ball", radius=0.1)])
+        >>> point = sf.contact.ContactPoint("ball", radius=0.1)
+        >>> ground = sf.contact.Ground(friction=0.3, points=[point])
         >>> q, v, tau = [0, 0, 0.0999, 0, 0, 0, 1], [0, 0, 0, 1.0, 0, 0], np.zeros(6)
-        >>> found = sf.contact_forces(model, q, v, tau, contacts=ground)
+        >>> found = sf.contact.contact_forces(model, q, v, tau, contacts=ground)
         >>> x, y, z = found.forces[0]
         >>> bool(z > 0), bool(np.isclose(x, -0.3 * z))  # the ball slides: Coulomb's friction
         (True, True)

@@ -107,9 +107,10 @@ class ContactPoint:
         >>> import numpy as np, sixfold as sf
         >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
         >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
-        >>> ground = sf.Ground(points=[sf.ContactPoint("ball", radius=0.1)])
-        >>> high = [0, 0, 0.25, 0, 0, 0, 1]
-        >>> sf.contact_forces(model, high, np.zeros(6), np.zeros(6), contacts=ground).gaps.round(3)
+        >>> ground = sf.contact.Ground(points=[sf.contact.ContactPoint("ball", radius=0.1)])
+        >>> high, rest = [0, 0, 0.25, 0, 0, 0, 1], np.zeros(6)
+        >>> found = sf.contact.contact_forces(model, high, rest, rest, contacts=ground)
+        >>> found.gaps.round(3)
         array([0.15])
     """
 
@@ -144,10 +145,11 @@ class ContactCapsule:
         >>> import numpy as np, sixfold as sf
         >>> solid = sf.Inertia.from_mass(2.0, rotational=(8e-3, 8e-3, 8e-3))
         >>> model = sf.ModelBuilder("ball").add_body("ball", joint=sf.Free(), inertia=solid).build()
-        >>> bar = sf.ContactCapsule("world", start=(-1, 0, 0), end=(1, 0, 0), radius=0.05)
-        >>> pair = sf.ContactPair(sf.ContactPoint("ball", radius=0.1), bar)
-        >>> ground, q = sf.Ground(points=[], pairs=[pair]), [0.3, 0, 0.2, 0, 0, 0, 1]
-        >>> sf.contact_forces(model, q, np.zeros(6), np.zeros(6), contacts=ground).gaps.round(3)
+        >>> bar = sf.contact.ContactCapsule("world", start=(-1, 0, 0), end=(1, 0, 0), radius=0.05)
+        >>> pair = sf.contact.ContactPair(sf.contact.ContactPoint("ball", radius=0.1), bar)
+        >>> ground, q = sf.contact.Ground(points=[], pairs=[pair]), [0.3, 0, 0.2, 0, 0, 0, 1]
+        >>> found = sf.contact.contact_forces(model, q, np.zeros(6), np.zeros(6), contacts=ground)
+        >>> found.gaps.round(3)
         array([0.05])
     """
 
@@ -186,9 +188,10 @@ class ContactPair:
         >>> mass, builder = sf.Inertia.from_mass(1.0), sf.ModelBuilder("two", gravity=(0, 0, 0))
         >>> builder = builder.add_body("a", joint=sf.Prismatic("x"), inertia=mass)
         >>> model = builder.add_body("b", joint=sf.Prismatic("x"), inertia=mass).build()
-        >>> a, b = sf.ContactPoint("a", radius=0.1), sf.ContactPoint("b", radius=0.2)
-        >>> ground = sf.Ground(points=[], pairs=[sf.ContactPair(a, b, friction=0.5)])
-        >>> found = sf.contact_forces(model, [0.0, 0.299], [0, 0], [0, 0], contacts=ground)
+        >>> from sixfold.contact import ContactPair, ContactPoint, Ground
+        >>> a, b = ContactPoint("a", radius=0.1), ContactPoint("b", radius=0.2)
+        >>> ground = Ground(points=[], pairs=[ContactPair(a, b, friction=0.5)])
+        >>> found = sf.contact.contact_forces(model, [0.0, 0.299], [0, 0], [0, 0], contacts=ground)
         >>> found.gaps.round(3), bool(found.a[0] < 0 < found.a[1])  # they part
         (array([-0.001]), True)
     """
@@ -233,8 +236,8 @@ class JointLaw:
 
     Example:
         >>> import sixfold as sf
-        >>> soft = sf.JointLaw("elbow", limit_solref=(0.1, 1.0))
-        >>> sf.Ground(limits=True, joint_laws=[soft]).joint_laws[0].joint
+        >>> soft = sf.contact.JointLaw("elbow", limit_solref=(0.1, 1.0))
+        >>> sf.contact.Ground(limits=True, joint_laws=[soft]).joint_laws[0].joint
         'elbow'
     """
 

@@ -15,7 +15,16 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from sixfold.compiler.graph.program import CONST, Program
-from sixfold.compiler.llvm.layout.plan import LANES, MAX_OUTPUTS, Group, Line, Lines, Plan, due, row_lines
+from sixfold.compiler.llvm.layout.plan import (
+    LANES,
+    MAX_OUTPUTS,
+    Group,
+    Line,
+    Lines,
+    Plan,
+    due,
+    row_lines,
+)
 from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.compiler.llvm.text.writer import Block, table
 

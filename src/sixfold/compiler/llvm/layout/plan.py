@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from sixfold.errors import InternalError
 from sixfold.compiler.graph.program import (
     CONST,
     INPUT,
@@ -20,6 +19,7 @@ from sixfold.compiler.graph.program import (
     Result,
 )
 from sixfold.compiler.llvm.text.writer import RETURNED
+from sixfold.errors import InternalError
 
 LANES = 8
 """Numbers of a line, and rows of a block."""

@@ -26,7 +26,14 @@ from sixfold.compiler.graph.program import (
     operands,
     verifying,
 )
-from sixfold.compiler.llvm.layout.plan import Angles, Plan, Routine, Run, outside_slot, returned_slot
+from sixfold.compiler.llvm.layout.plan import (
+    Angles,
+    Plan,
+    Routine,
+    Run,
+    outside_slot,
+    returned_slot,
+)
 
 PIECE_OPERATIONS = 200
 """Operations in a piece: with 130, forward dynamics of panda and the G1 took 3 to 5 % longer, with

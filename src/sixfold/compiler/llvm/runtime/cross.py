@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sixfold.errors import NotApplicableError
 from sixfold.compiler.graph.program import Program
 from sixfold.compiler.graph.rolled import Rolled
 from sixfold.compiler.llvm.layout.signature import Layout
@@ -17,6 +16,7 @@ from sixfold.compiler.llvm.modules.scan import Scan
 from sixfold.compiler.llvm.runtime import jit
 from sixfold.compiler.llvm.runtime.kernel import Kernel
 from sixfold.compiler.llvm.runtime.scan_kernel import ScanKernel
+from sixfold.errors import NotApplicableError
 
 # -- kernels as C functions
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ShapeError
 from sixfold.compiler.llvm.layout.signature import Layout, Shape
+from sixfold.errors import ShapeError
 
 _FROM_SIGNATURE = 31  # place of PyUFunc_FromFuncAndDataAndSignature in NumPy's ufunc table
 _NONE = -1  # PyUFunc_None: no identity

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from sixfold.errors import KernelMemoryError, OptionError
-from sixfold.forks import Rank, Returns, fork_lock, watch_lock
 from sixfold.compiler.llvm.modules import array_fields
 from sixfold.compiler.llvm.runtime.limits import check_limits
 from sixfold.compiler.llvm.text import environment
+from sixfold.errors import KernelMemoryError, OptionError
+from sixfold.forks import Rank, Returns, fork_lock, watch_lock
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.errors import NumberError, kind_of, visible
 from sixfold.compiler.graph.program import Program
 from sixfold.compiler.graph.rolled import Rolled
 from sixfold.compiler.llvm.layout.signature import MIN_POOLED_BYTES, Layout
@@ -18,6 +17,7 @@ from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES
 from sixfold.compiler.llvm.runtime import cache, jit, result_memory
 from sixfold.compiler.llvm.runtime.cache import source_digest
 from sixfold.compiler.llvm.runtime.gufunc import WithEmptyArrays, gufunc
+from sixfold.errors import NumberError, kind_of, visible
 
 
 class Kernel:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.forks import renew_in_child
 from sixfold.compiler.graph.passes import optimise
 from sixfold.compiler.graph.program import Program
 from sixfold.compiler.graph.rolled import Rolled
@@ -23,6 +22,7 @@ from sixfold.compiler.llvm.modules import one_state
 from sixfold.compiler.llvm.runtime import jit
 from sixfold.compiler.llvm.runtime.kernel import Kernel, code_for, compiled
 from sixfold.compiler.llvm.runtime.limits import check_length
+from sixfold.forks import renew_in_child
 from sixfold.progress import working
 
 _making = threading.RLock()

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import KernelMemoryError
 from sixfold.compiler.graph.passes import Outlined, optimise, with_subroutine
 from sixfold.compiler.graph.program import Program
 from sixfold.compiler.llvm.modules.array_fields import data_pointers
 from sixfold.compiler.llvm.modules.scan import LOST, NO_MEMORY, Scan, module
 from sixfold.compiler.llvm.runtime import cache, jit
 from sixfold.compiler.llvm.runtime.kernel import toolchain
+from sixfold.errors import KernelMemoryError
 
 
 class ScanKernel:

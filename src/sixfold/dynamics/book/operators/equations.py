@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sixfold.dynamics.book.operators.operators import Influence, Propagation, Stack
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import (
     ArticulatedInertia,

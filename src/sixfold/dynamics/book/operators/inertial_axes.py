@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from sixfold.dynamics.book.newton_euler import require_fixed_axes
 from sixfold.dynamics.book.operators.equations import System, accelerations
-from sixfold.model.tree import Table, Tree
+from sixfold.model import Tree
+from sixfold.model.tree import Table
 from sixfold.spatial import (
     IDENTITY3,
     ZERO3,

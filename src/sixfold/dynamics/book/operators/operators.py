@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sixfold.errors import ShapeError
-from sixfold.model.tree import Tree
+from sixfold.model import Tree
 from sixfold.scalar import ZERO, Scalar, plain
 from sixfold.spatial import Force, Motion, Vector3
 
