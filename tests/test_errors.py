@@ -179,4 +179,4 @@ def test_every_error_is_exported_by_the_package():
         if isinstance(x, type) and x.__module__ == errors.__name__
     ]
     assert len(names) >= 9
-    assert all(getattr(sf, name) is getattr(errors, name) for name in names)
+    assert sorted(names) == errors.__all__ == dir(sf.errors)

@@ -52,7 +52,7 @@ def test_a_closure_over_the_package_a_model_and_a_controller_runs_elsewhere():
     model = sf.load("double_pendulum")
 
     def run(package, gain):
-        law = package.controllers.pd(model, [0.0, 0.0], gain, 1.0)
+        law = package.control.pd(model, [0.0, 0.0], gain, 1.0)
         return package.simulate(model, [1.0, 0.5], None, 0.01, control=law).q
 
     def work(gain, package=sf):

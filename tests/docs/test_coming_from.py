@@ -7,6 +7,7 @@ import re
 import pytest
 
 import sixfold as sf
+from sixfold.hints import name_here
 from tests.docs.blocks import DOCS, NEEDS
 
 PAGES = sorted((DOCS / "coming_from").glob("[a-z]*.md"))
@@ -16,6 +17,7 @@ PREFIXES = {
     "robotics_toolbox": {"rtb": "roboticstoolbox"},
     "sympy": {"sp": "sympy", "me": "sympy.physics.mechanics"},
 }
+CODE = re.compile(r"`([^`]+)`")
 TABLE = re.compile(r"^## Names$(.*?)^## ", re.MULTILINE | re.DOTALL)
 
 
@@ -77,3 +79,15 @@ def test_the_table_of_pages_names_them_all():
     text = (DOCS / "coming_from" / "index.md").read_text(encoding="utf-8")
     for page in PAGES:
         assert page.stem == "index" or f"({page.name})" in text
+
+
+def test_hints_of_unknown_names_agree_with_the_pages():
+    found = 0
+    for page in PAGES:
+        for theirs, ours in rows(page):
+            names = [re.split(r"[(]", code)[0].split(".")[-1] for code in CODE.findall(theirs)]
+            known = {path.removeprefix("sf.") for path in spans(ours, "sf")}
+            for name in names:
+                if known and (hint := name_here(name)) and not hasattr(sf, name):
+                    found += hint in known
+    assert found > 150

@@ -72,13 +72,13 @@ def joints() -> list[sf.Joint]:
 def spatial() -> float:
     v = sf.spatial.Motion.of([0.0, 0.0, 1.0, 1.0, 0.0, 0.0])
     f = sf.spatial.Force.at_point((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    twice: sf.Motion = v.cross(v)
-    moved: sf.Force = v.cross(f)
+    twice: sf.spatial.Motion = v.cross(v)
+    moved: sf.spatial.Force = v.cross(f)
     solid = sf.Inertia.from_mass(1.0, (0.1, 0.0, 0.0), (0.1, 0.1, 0.1))
-    handle: sf.ArticulatedInertia = sf.spatial.ArticulatedInertia.of(solid)
+    handle: sf.spatial.ArticulatedInertia = sf.spatial.ArticulatedInertia.of(solid)
     X = sf.Transform.translation((0.0, 0.0, 1.0))
     S = sf.spatial.Subspace(v)
-    r: sf.Vector3 = sf.spatial.Vector3.of((1.0, 2.0, 3.0))
+    r: sf.spatial.Vector3 = sf.spatial.Vector3.of((1.0, 2.0, 3.0))
     assert sf.spatial.physical_consistency(solid).physical
     assert twice.dot(f) == 0.0 and moved.dot(v) == 0.0
     assert len(handle.matrix()) == len(X.matrix()) == 6 and S is not None and r.dot(r) == 14.0
@@ -181,7 +181,7 @@ def loops() -> None:
     model = sf.load("four_bar_leg")
     q = sf.loops.assemble(model)
     v = np.zeros(model.nv)
-    count: sf.Mobility = sf.loops.mobility(model, q)
+    count: sf.loops.Mobility = sf.loops.mobility(model, q)
     assert count.mobility > 0
     a, forces = sf.loops.constrained_dynamics(model, q, v, v, backend="numpy")
     sf.loops.constraint_gaps(model, q, backend="numpy")
@@ -199,7 +199,7 @@ def contact(model: sf.Model) -> None:
     )
     ground = sf.contact.Ground(height=-10.0, points=(tip,))
     q, v = sf.random_state(model, seed=1)
-    found: sf.ContactForces = sf.contact.contact_forces(model, q, v, 0 * v, contacts=ground)
+    found: sf.contact.ContactForces = sf.contact.contact_forces(model, q, v, 0 * v, contacts=ground)
     assert found.forces.shape[-1] == 3
     corner = sf.contact.ImpactPoint("lower", (0.1, 0.0, 0.2), friction=0.5)
     after, impulse = sf.contact.impact(model, q, v, (corner,))
@@ -238,7 +238,7 @@ def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
         model, None, None, dt=0.01, steps=3, final_cost=end
     )
     assert slope.q0.shape == (2,)
-    plan: sf.OptimalControl = sf.control.optimal_control(
+    plan: sf.control.OptimalControl = sf.control.optimal_control(
         model, (0.1, 0.0), None, dt=0.02, steps=5, final_cost=end, method="ilqr", iterations=2
     )
     assert plan.trajectory().q.shape == (6, 2)
@@ -248,11 +248,13 @@ def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
 
 def control(model: sf.Model) -> None:
     q, v = np.zeros(2), np.zeros(2)
-    linear: sf.Linearization = sf.control.linearize(model, q, v, v, dt=0.01, integrator="rk4")
+    linear: sf.control.Linearization = sf.control.linearize(
+        model, q, v, v, dt=0.01, integrator="rk4"
+    )
     assert sf.control.lqr(linear, Q=np.eye(4), R=np.eye(2)).K.shape == (2, 4)
     sf.control.tvlqr(np.stack([linear.A] * 3), np.stack([linear.B] * 3), Q=1.0, R=1.0)
     goal = sf.targets.Position("tip", sf.frame_pose(model, (0.3, 0.4), "tip")[:3, 3])
-    found: sf.InverseKinematics = sf.inverse_kinematics(model, [goal])
+    found: sf.control.InverseKinematics = sf.inverse_kinematics(model, [goal])
     assert found.converged.all()
     sf.control.all_solutions(model, goal, starts=5)
     sf.control.differential_ik(model, q + 0.1, {"tip": np.zeros(6)})
@@ -269,15 +271,17 @@ def control(model: sf.Model) -> None:
 
 def data(model: sf.Model, run: sf.Trajectory, folder: Path) -> None:
     log = sf.identification.Log(run.q, run.v, run.a, run.tau)
-    fit: sf.Identification = sf.identification.identify(model, log, friction="viscous", lag=0.0)
+    fit: sf.identification.Identification = sf.identification.identify(
+        model, log, friction="viscous", lag=0.0
+    )
     assert fit.model.nv == 2
-    numbers: sf.BaseParameters = sf.identification.base_parameters(model)
-    basis: sf.BaseProjection = sf.identification.base_projection(model)
+    numbers: sf.identification.BaseParameters = sf.identification.base_parameters(model)
+    basis: sf.identification.BaseProjection = sf.identification.base_projection(model)
     assert numbers.rank == basis.matrix.shape[0]
     sf.identification.excitation(
         model, 2.0, dt=0.05, rounds=1, lower=-1.0, upper=1.0, speed=1.0, friction=False
     )
-    studied: sf.Sweep = sf.sweeps.sweep(
+    studied: sf.sweeps.Sweep = sf.sweeps.sweep(
         lambda x, y: {"z": x + y},
         sf.sweeps.Grid(x=[1.0, 2.0]),
         draw={"y": sf.sweeps.draws.uniform(0.0, 1.0)},
@@ -314,9 +318,9 @@ def closed_forms(model: sf.Model, folder: Path) -> None:
 
 def sources(model: sf.Model) -> None:
     q, v = sf.random_state(model, seed=2)
-    found: sf.Operators = sf.operators.influence_operators(model, q, v, axes="body")
-    psi: sf.BlockOperator = found.Psi
-    solved: sf.OperatorSolution = found.equation_19b(np.zeros(model.nv))
+    found: sf.operators.Operators = sf.operators.influence_operators(model, q, v, axes="body")
+    psi: sf.operators.BlockOperator = found.Psi
+    solved: sf.operators.OperatorSolution = found.equation_19b(np.zeros(model.nv))
     assert str(psi) and solved.steps[-1].value.shape == (model.nv,)
     assert sf.articulated_inertias(model, q, backend="numpy").shape == (model.nb, 6, 6)
     turn = sf.spatial.Motion.of((0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
@@ -327,7 +331,7 @@ def sources(model: sf.Model) -> None:
 
 
 def learning() -> sf.learn.VectorEnv:
-    task: sf.Task = sf.learn.tasks.cart_pole()
+    task: sf.learn.Task = sf.learn.tasks.cart_pole()
     return sf.learn.VectorEnv(task, num_envs=2, autoreset="next_step", dtype="float64")
 
 
@@ -335,8 +339,8 @@ def with_other_libraries(model: sf.Model, other: object) -> None:
     """Functions of optional libraries; nothing here runs by itself."""
     with sf.view(model, block=False):
         pass
-    same: sf.Comparison = sf.interop.compare_with("mujoco", model, samples=2)
-    states: sf.Converter = sf.interop.convert(model, other)
+    same: sf.interop.Comparison = sf.interop.compare_with("mujoco", model, samples=2)
+    states: sf.interop.Converter = sf.interop.convert(model, other)
     assert same.agrees and states.nq == model.nq
     for make in (
         sf.interop.jax_function,

@@ -172,7 +172,7 @@ def check_callback(made: Callback, fix: str = CONTROL_FIX) -> Callback:
     function, where = made.function, f"{made.caller}: argument '{made.name}'"
     wanted = f"a function of {made.takes}"
     if not callable(function):
-        ready = ", or one of sixfold.controllers" if made.name == "control" else ""
+        ready = ", or one of sixfold.control" if made.name == "control" else ""
         raise ArgumentError(where, wanted, function, f"pass a function{ready}")
     try:
         signature = inspect.signature(function)
