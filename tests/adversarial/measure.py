@@ -39,6 +39,7 @@ from sixfold.quantities import readings
 from sixfold.scalar import Zero, plain
 from tests.adversarial.models import Sample
 from tests.adversarial.sizes import Sized, size_of
+from tests.public_names import find
 
 BITS = 256
 EPS = {"float64": float(np.finfo(np.float64).eps), "float32": float(np.finfo(np.float32).eps)}
@@ -148,7 +149,7 @@ def _forces(s: Sample, call: Call) -> Measured:
     scale = np.maximum(np.abs(exact.astype(float)).max(axis=1), NOTHING * sizes)
 
     def error(backend: str | None) -> np.ndarray:
-        x = getattr(sf, call.function)(s.model, *given, backend=backend)
+        x = find(call.function)(s.model, *given, backend=backend)
         assert x.dtype == call.dtype
         assert x.ndim == 1 + axes
         return _error(x.reshape((*lead, -1)), exact, scale)

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 import sixfold as sf
+from sixfold.control import controllers
 from sixfold.dynamics.book import planar
 from sixfold.interop.coordinates import Piece, Same, Site
 from sixfold.spatial import Matrix3, Symmetric3, solids
+from tests.public_names import find, places
 
 EMPTY = inspect.Parameter.empty
 
@@ -589,7 +591,7 @@ def _result(name: str) -> Any:
         "Grid": lambda: sf.sweeps.Grid(mass=[1.0, 2.0]),
         "Sweep": lambda: sf.sweeps.sweep(_numbers, 5, reduce="mean", engine="serial"),
     }
-    return makers[name]() if name in makers else getattr(sf, name)()
+    return makers[name]() if name in makers else find(name)()
 
 
 def _operators() -> Any:
@@ -617,23 +619,42 @@ def _fresh(name: str) -> Any:
     return _builder() if name == "ModelBuilder" else _result(name)
 
 
+MODULES = {
+    "controllers": controllers,
+    "draws": sf.sweeps.draws,
+    "reducers": sf.sweeps.reducers,
+    "spatial": sf.spatial,
+    "targets": sf.targets,
+    "tasks": sf.learn.tasks,
+}
+# algebra whose objects are called by their methods too
+CLASSES = ("ArticulatedInertia", "Force", "Motion", "Subspace", "Vector3")
+
+
+def public() -> dict[str, Any]:
+    """Return public functions and classes by name, but those that are called under a module."""
+    inside = {name for module in MODULES.values() for name in module.__all__} - {*CLASSES}
+    named = {name: value for name, (_, value) in places().items() if callable(value)}
+    top = {name for name in sf.__all__ if not inspect.ismodule(getattr(sf, name))}
+    return {name: value for name, value in named.items() if name in top or name not in inside}
+
+
 def targets() -> list[Target]:
     """Return every public callable."""
     return [target for target in _all() if target.label not in SKIPPED]
 
 
 def _all() -> Iterator[Target]:
-    for name in sf.__all__:
-        value = getattr(sf, name)
+    for name, value in public().items():
         if inspect.isclass(value):
             yield from _of_class(name, value)
-        elif inspect.ismodule(value):
-            for inner in getattr(value, "PUBLIC", value.__all__):
-                # classes of a module are called under their own public names
-                if value is not sf.spatial or inspect.isfunction(getattr(value, inner)):
-                    yield _target(f"{name}.{inner}", getattr(value, inner))
         else:
             yield _target(name, value)
+    for name, module in MODULES.items():
+        for inner in getattr(module, "PUBLIC", module.__all__):
+            # classes of a module are called under their own public names
+            if module is not sf.spatial or inspect.isfunction(getattr(module, inner)):
+                yield _target(f"{name}.{inner}", getattr(module, inner))
     for module, prefix in ((solids, "solids"), (planar, "planar")):
         for name, value in vars(module).items():
             if inspect.isfunction(value) and value.__module__ == module.__name__ and name[0] != "_":
@@ -681,7 +702,7 @@ def _method(
     name: str, member: str, function: Any, good: Mapping[str, Callable[[], Any]] | None = None
 ) -> Target:
     label = f"{name}.{member}"
-    joint = isinstance(getattr(sf, name), type) and issubclass(getattr(sf, name), sf.Joint)
+    joint = isinstance(find(name), type) and issubclass(find(name), sf.Joint)
     values = {**(_ONE if joint else {}), **(good or {})}
     return _target(label, function, lambda: getattr(_fresh(name), member), values, bound=True)
 

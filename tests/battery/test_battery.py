@@ -9,7 +9,7 @@ import sixfold as sf
 from tests.battery import cases
 from tests.battery.cases import Call, call, outcome
 from tests.battery.run import one_worker
-from tests.battery.surface import SKIPPED, Target, targets
+from tests.battery.surface import SKIPPED, Target, public, targets
 
 CALLS = 900  # two of each callable; `python -m tests.battery.run` makes 24,000
 
@@ -24,8 +24,7 @@ def test_bad_calls_of_every_public_callable_give_library_errors():
 
 def test_the_battery_calls_every_public_name():
     labels = {target.label.partition(".")[0] for target in targets()} | SKIPPED
-    for name in sf.__all__:
-        value = getattr(sf, name)
+    for name, value in public().items():
         if not (inspect.isclass(value) and issubclass(value, BaseException)):
             assert name in labels, name
 

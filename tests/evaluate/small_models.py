@@ -7,6 +7,7 @@ import numpy as np
 
 import sixfold as sf
 from sixfold.runtime import all_quantities
+from tests.public_names import find
 
 QUANTITIES = all_quantities()
 
@@ -15,7 +16,7 @@ def _arguments():
     """Return the arguments after the model of every quantity, with and without optional ones."""
     found = {}
     for name, row in QUANTITIES.items():
-        parameters = inspect.signature(getattr(sf, name)).parameters.values()
+        parameters = inspect.signature(find(name)).parameters.values()
         order = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY][1:]
         found[name] = tuple(order)
         if row.optional & set(order):
@@ -154,7 +155,7 @@ def call(function, model, values, **options):
 
 def called(name, model, *listed, **options):
     """Call a public function; several results come as one array, one state's numbers in a row."""
-    found = getattr(sf, name)(model, *listed, **options)
+    found = find(name)(model, *listed, **options)
     if not isinstance(found, tuple):
         return found
     shapes = QUANTITIES[name].shapes(model)

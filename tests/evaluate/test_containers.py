@@ -9,6 +9,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.runtime import all_quantities
+from tests.public_names import find
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -70,7 +71,7 @@ def as_tuple(found):
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_every_quantity_takes_dask_arrays_and_gives_the_same_bits(name):
     model, given, others = arguments(name)
-    function = getattr(sf, name)
+    function = find(name)
     expected = as_tuple(function(model, **given, **others))
     lazy = as_tuple(function(model, **{n: in_chunks(x) for n, x in given.items()}, **others))
     assert len(lazy) == len(expected)
@@ -91,7 +92,7 @@ def test_states_with_quaternions_are_taken_in_chunks():
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_every_quantity_refuses_out_with_dask_arrays(name):
     model, given, others = arguments(name)
-    function = getattr(sf, name)
+    function = find(name)
     out = function(model, **given, **others)
     with pytest.raises(sf.errors.NotApplicableError, match=r"(?s)option 'out'.*Dask.*leave it out"):
         function(model, **{n: in_chunks(x) for n, x in given.items()}, **others, out=out)
@@ -245,7 +246,7 @@ def labelled(array, *dims, **coords):
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_every_quantity_keeps_labels(name):
     model, given, others = arguments(name)
-    function = getattr(sf, name)
+    function = find(name)
     expected = as_tuple(function(model, **given, **others))
     runs = [f"run{k}" for k in range(STATES)]
     named = {
@@ -322,7 +323,7 @@ def test_labels_that_do_not_fit_are_refused():
 
 def test_the_arguments_of_public_functions_are_those_of_their_rows():
     for name, row in ROWS.items():
-        assert set(row.arrays) <= set(inspect.signature(getattr(sf, name)).parameters)
+        assert set(row.arrays) <= set(inspect.signature(find(name)).parameters)
 
 
 def test_contact_forces_stay_lazy():

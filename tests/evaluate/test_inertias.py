@@ -17,6 +17,7 @@ from tests.evaluate.small_models import (
     held_arm,
     spherical_tree,
 )
+from tests.public_names import find
 
 ROWS = {name: row for name, row in all_quantities().items() if "inertias" in row.arrays}
 MODELS = {
@@ -93,7 +94,7 @@ def test_every_quantity_that_depends_on_inertias_takes_them():
     heavy = parameters_of(model) * 2 + np.eye(2, 10)
     for name in set(names) - set(CONSTRAINED):  # and it has an effect
         arrays = given(ROWS[name], model)
-        function = partial(getattr(sf, name), model, **arrays, backend="numpy")
+        function = partial(find(name), model, **arrays, backend="numpy")
         own, other = function(), function(inertias=heavy)
         assert any((x != y).any() for x, y in zip(several(own), several(other), strict=True)), name
 
@@ -105,7 +106,7 @@ def test_it_is_the_model_with_those_bodies(robot, backend):
         whole = robot == "double_pendulum" or (backend == "numpy" and name not in CONSTRAINED)
         if (not whole and name not in COMPILED) or (robot == "coupled_arm" and name in UNCOUPLED):
             continue
-        model, function = fitting(name, MODELS[robot]()), getattr(sf, name)
+        model, function = fitting(name, MODELS[robot]()), find(name)
         parameters = other_bodies(model)
         arrays = given(row, model)
         expected = function(replaced(model, parameters), **arrays, backend="numpy")
@@ -122,7 +123,7 @@ def test_sets_of_bodies_broadcast_against_states(name):
         found = sf.kinetic_energy(model, q, v, inertias=parameters)
         each = [sf.kinetic_energy(replaced(model, p[0]), q, v) for p in parameters]
     else:
-        function, arrays = getattr(sf, name), given(ROWS[name], model)
+        function, arrays = find(name), given(ROWS[name], model)
         found = function(model, **arrays, inertias=parameters)
         each = [function(replaced(model, p[0]), **arrays) for p in parameters]
     assert_close(found, np.array(each))
@@ -132,7 +133,7 @@ def test_sets_of_bodies_broadcast_against_states(name):
 def test_one_state_a_batch_and_out_have_the_same_bits():
     model = sf.load("puma560")
     for name in ("inverse_dynamics", "mass_matrix", "center_of_mass", "forward_dynamics"):
-        row, function = ROWS[name], getattr(sf, name)
+        row, function = ROWS[name], find(name)
         arrays = given(row, model) | {"inertias": other_bodies(model, (STATES,))}
         first = function(model, **arrays)
         for _ in range(2):  # the general call, then the prepared one
@@ -166,9 +167,9 @@ def test_single_precision_stays_single(name):
     model, row = sf.load("puma560"), ROWS[name]
     arrays = {n: x.astype(np.float32) for n, x in given(row, model).items()}
     parameters = other_bodies(model).astype(np.float32)
-    found = getattr(sf, name)(model, **arrays, inertias=parameters)
+    found = find(name)(model, **arrays, inertias=parameters)
     wide = {n: x.astype(float) for n, x in arrays.items()}
-    expected = getattr(sf, name)(model, **wide, inertias=parameters.astype(float))
+    expected = find(name)(model, **wide, inertias=parameters.astype(float))
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4 * np.abs(expected).max())
 
@@ -236,7 +237,7 @@ def test_nonzeros_take_them():
 @pytest.mark.parametrize("name", ROWS)
 def test_masses_below_zero_are_refused_by_name(name):
     model = fitting(name, sf.load("double_pendulum"))
-    row, function = ROWS[name], getattr(sf, name)
+    row, function = ROWS[name], find(name)
     arrays = given(row, model)
     good = other_bodies(model, (STATES,))
     function(model, **arrays, inertias=good)
@@ -312,5 +313,5 @@ def test_impacts_take_them():
 
 def test_the_argument_comes_by_name_only():
     for name in ROWS:
-        parameter = inspect.signature(getattr(sf, name)).parameters["inertias"]
+        parameter = inspect.signature(find(name)).parameters["inertias"]
         assert parameter.kind is parameter.KEYWORD_ONLY and parameter.default is None

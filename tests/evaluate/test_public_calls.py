@@ -10,6 +10,7 @@ import pytest
 import sixfold as sf
 from sixfold.runtime import all_quantities
 from tests.evaluate.small_models import CONSTRAINED, held_arm
+from tests.public_names import find
 
 QUANTITIES = all_quantities()
 
@@ -42,7 +43,7 @@ def arguments(row, model, rows=5, optional=False):
 
 def by_position(row, model, given):
     """Call a function with its arguments by position where they have one."""
-    function = getattr(sf, row.name)
+    function = find(row.name)
     parameters = inspect.signature(function).parameters.values()
     placed = [p.name for p in parameters if p.name in given and p.kind is not p.KEYWORD_ONLY]
     rest = {n: x for n, x in given.items() if n not in placed}
@@ -73,7 +74,7 @@ def assert_filled(returned, out):
 @pytest.mark.parametrize("optional", [False, True], ids=["required", "all arrays"])
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_keywords_positions_and_out_give_the_same_bits(model, name, optional):
-    row, function, model = QUANTITIES[name], getattr(sf, name), fitting(model, name)
+    row, function, model = QUANTITIES[name], find(name), fitting(model, name)
     given = arguments(row, model, optional=optional)
     first = several(function(model, **given))
     assert len(first) == len(row.outputs)
@@ -95,7 +96,7 @@ def test_keywords_positions_and_out_give_the_same_bits(model, name, optional):
 def test_the_fast_call_is_kept_and_goes_with_the_model(name):
     model = held_arm() if name in CONSTRAINED else sf.load("puma560")
     model = model.without(armature=True)
-    row, function = QUANTITIES[name], getattr(sf, name)
+    row, function = QUANTITIES[name], find(name)
     given = arguments(row, model)
     before = len(row.prepared)
     function(model, **given)
@@ -107,7 +108,7 @@ def test_the_fast_call_is_kept_and_goes_with_the_model(name):
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_calls_in_turns_of_both_precisions_are_prepared_once_each(name, monkeypatch):
     model = held_arm() if name in CONSTRAINED else sf.load("puma560").without(armature=True)
-    row, function = QUANTITIES[name], getattr(sf, name)
+    row, function = QUANTITIES[name], find(name)
     double = arguments(row, model)
     single = {
         n: x.astype(np.float32) if isinstance(x, np.ndarray) else x for n, x in double.items()
@@ -127,7 +128,7 @@ def test_calls_in_turns_of_both_precisions_are_prepared_once_each(name, monkeypa
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_a_result_array_that_does_not_fit_is_refused(model, name):
-    row, function, model = QUANTITIES[name], getattr(sf, name), fitting(model, name)
+    row, function, model = QUANTITIES[name], find(name), fitting(model, name)
     given = arguments(row, model)
     *others, last = several(function(model, **given))
     shape = last.shape
@@ -239,7 +240,7 @@ def test_a_point_for_each_state():
 
 def test_signatures_and_docstrings_are_those_of_the_rows():
     for name in QUANTITIES:
-        function = getattr(sf, name)
+        function = find(name)
         parameters = inspect.signature(function).parameters
         assert {"out", "backend"} <= set(parameters), name
         assert next(iter(parameters)) == "model" and function.__doc__ and function.__name__ == name

@@ -9,6 +9,7 @@ import pytest
 import sixfold as sf
 from sixfold.runtime.kernels import kernels, rolled_tree
 from sixfold.runtime.kernels.kernel_cache import KERNELS
+from tests.public_names import find
 
 ROBOTS = ("planar_chain:7", "tree10", "puma560", "floating_link", "random_tree:12:4", "star:5")
 FUNCTIONS = {
@@ -45,7 +46,7 @@ def test_the_rolled_form_equals_the_numpy_reading(function, robot):
     model = sf.load(robot)
     given = state(model)
     arrays = [given[letter] for letter in FUNCTIONS[function]]
-    call = getattr(sf, function)
+    call = find(function)
     assert_close(call(model, *arrays, backend="rolled"), call(model, *arrays, backend="numpy"))
 
 
@@ -56,7 +57,7 @@ def test_external_forces_roll_too(function, frame):
     given = state(model)
     f = np.random.default_rng(1).standard_normal((5, model.nb, 6))
     arrays = [given[letter] for letter in FUNCTIONS[function]]
-    call = getattr(sf, function)
+    call = find(function)
     options = {"f_ext": f, "f_ext_frame": frame}
     found = call(model, *arrays, **options, backend="rolled")
     assert_close(found, call(model, *arrays, **options, backend="numpy"))
@@ -94,9 +95,9 @@ def test_friction_by_sign_and_by_tanh_may_stand_in_one_chain(function):
     model = replace(model, bodies=tuple(bodies))
     x = state(model, 7)
     arrays = [x[letter] for letter in ("q", "v", "a")][: 2 + (function != "bias_force")]
-    found = getattr(sf, function)(model, *arrays, backend="rolled")
+    found = find(function)(model, *arrays, backend="rolled")
     assert np.isfinite(found).all()
-    assert_close(found, getattr(sf, function)(model, *arrays, backend="numpy"))
+    assert_close(found, find(function)(model, *arrays, backend="numpy"))
 
 
 def test_long_trees_choose_the_rolled_form_and_short_ones_do_not():
@@ -114,7 +115,7 @@ def test_long_trees_choose_the_rolled_form_and_short_ones_do_not():
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
 def test_the_rolled_form_has_the_same_bits_for_any_cut_of_the_rows(function):
     model = chain(9)
-    call = getattr(sf, function)
+    call = find(function)
     x = state(model, 21)
     arrays = [x["q"], x["v"], x["a"]]
     whole = call(model, *arrays, backend="rolled")
@@ -183,7 +184,7 @@ def test_a_non_finite_state_spoils_its_own_row_only():
 def test_what_has_no_rolled_form_says_so(function):
     model = chain(5)
     with pytest.raises(sf.errors.NotApplicableError, match="rolled"):
-        getattr(sf, function)(model, sf.neutral(model), backend="rolled")
+        find(function)(model, sf.neutral(model), backend="rolled")
 
 
 def test_a_form_is_one_of_two_and_of_sixfolds_own_functions():

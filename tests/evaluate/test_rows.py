@@ -17,6 +17,7 @@ from tests.evaluate.small_models import (
     public,
     state,
 )
+from tests.public_names import find
 
 PAIRS = pairs()
 everywhere = pytest.mark.parametrize(("model_name", "function"), PAIRS)
@@ -162,7 +163,7 @@ def result_type(*dtypes, function="inverse_dynamics"):
     model = model_named("double_pendulum")
     names = [a for a in arrays_of(function) if a != "f_ext"]
     listed = [state(model, a).astype(dtype) for a, dtype in zip(names, dtypes, strict=True)]
-    return getattr(sf, function)(model, *listed).dtype
+    return find(function)(model, *listed).dtype
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ def test_a_model_without_mass_has_no_centre_of_mass(function):
     model = builder.build()
     values = [np.zeros(1) for a in ARGUMENTS[function] if a not in NAMES]
     with pytest.raises(sf.errors.ModelError, match=f"{function}: model 'ghost': has no mass"):
-        getattr(sf, function)(model, *values)
+        find(function)(model, *values)
 
 
 def test_a_model_without_bodies_gives_empty_arrays():

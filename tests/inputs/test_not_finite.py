@@ -8,6 +8,7 @@ import pytest
 import sixfold as sf
 from sixfold.runtime import all_quantities
 from sixfold.runtime.quantity import ARRAYS, shape_of
+from tests.public_names import find
 
 MODELS = {
     # smooth friction has a limit at infinite speed
@@ -33,13 +34,13 @@ def _arguments(row, model):
         else:
             arrays[name] = rng.normal(size=shape_of(ARRAYS[name].sizes, model))
     options = {row.place: model.body_names[-1]} if row.place else {}
-    if "points" in inspect.signature(getattr(sf, row.name)).parameters:
+    if "points" in inspect.signature(find(row.name)).parameters:
         options["points"] = sf.contact.ImpactPoint(model.body_names[-1], friction=0.5)
     return arrays, options
 
 
 def _results(row, model, arrays, options, backend):
-    found = getattr(sf, row.name)(model, **arrays, **options, backend=backend)
+    found = find(row.name)(model, **arrays, **options, backend=backend)
     return found if isinstance(found, tuple) else (found,)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import sixfold as sf
 from sixfold.model import Model
+from tests.public_names import find
 
 BACKENDS = ("numpy", "unrolled", "rolled", "float32")
 """NumPy, straight-line machine code, looped machine code, straight-line code of single floats."""
@@ -34,7 +35,7 @@ class Calls:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a public function."""
-        function = getattr(sf, name)
+        function = find(name)
         backend = "unrolled" if self.backend == "float32" else self.backend
 
         def call(model: Model, *arguments: Any, **options: Any) -> Any:

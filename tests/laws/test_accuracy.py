@@ -16,6 +16,7 @@ from sixfold.scalar import plain
 from sixfold.spatial import Inertia, Transform
 from tests.dynamics.support import EPS, numbers
 from tests.laws.support import MODELS
+from tests.public_names import find
 from tests.surveys.random_trees import (
     BARS,
     FD,
@@ -119,7 +120,7 @@ def test_floats_arrays_and_mpfr_run_the_same_functions(name, quantity):
     q, v, a = numbers(model)
     given = [{"q": q, "v": v, "a": a}[letter] for letter in letters]
     by_floats = [float(x) for x in core(model, model.tree, *given)]
-    public = getattr(sf, quantity)(model, *map(np.array, given))
+    public = find(quantity)(model, *map(np.array, given))
     with gmpy2.context(precision=256):
         tree = model.map(gmpy2.mpfr)
         precise = [[gmpy2.mpfr(x) for x in values] for values in given]
@@ -145,7 +146,7 @@ def test_sympy_runs_the_same_functions(name, quantity):
         "a": sp.symbols(f"a:{model.nv}"),
     }
     given = [np.array(symbols[letter], object) for letter in letters]
-    expressions = getattr(sf, quantity)(model, *given)
+    expressions = find(quantity)(model, *given)
     at = dict(zip(symbols["q"], q, strict=True))
     at |= dict(zip(symbols["v"], v, strict=True)) | dict(zip(symbols["a"], a, strict=True))
     values = [float(sp.sympify(x).subs(at)) for x in expressions.ravel()]

@@ -1,0 +1,30 @@
+"""Public names by themselves: `find("lqr")` is `sf.control.lqr`."""
+
+import types
+from functools import cache
+
+import sixfold as sf
+
+
+@cache
+def places():
+    """Return every public function, class and value by its name, with the path to it."""
+    found = {}
+    for name in sf.__all__:
+        value = getattr(sf, name)
+        if isinstance(value, types.ModuleType):
+            for inner in value.__all__:
+                found.setdefault(inner, (f"{name}.{inner}", getattr(value, inner)))
+        else:
+            found[name] = (name, value)
+    return found
+
+
+def find(name):
+    """Return what a public name stands for, wherever it is."""
+    return places()[name][1]
+
+
+def path(name):
+    """Return the path of a public name from sixfold: `control.lqr`."""
+    return places()[name][0]
