@@ -13,7 +13,8 @@ def places():
     for name in sf.__all__:
         value = getattr(sf, name)
         if isinstance(value, types.ModuleType):
-            for inner in value.__all__:
+            # names that serve the algorithms of the algebra are in `__all__` too, not in `PUBLIC`
+            for inner in getattr(value, "PUBLIC", value.__all__):
                 found.setdefault(inner, (f"{name}.{inner}", getattr(value, inner)))
         else:
             found[name] = (name, value)

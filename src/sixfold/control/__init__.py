@@ -13,15 +13,15 @@ from sixfold.control.controllers import (
 )
 from sixfold.control.ik import InverseKinematics, all_solutions, differential_ik
 from sixfold.control.linearize import Linearization, linearize
-from sixfold.control.lqr import LQR, TVLQR, lqr, tvlqr
+from sixfold.control.lqr import LQR as LQR
+from sixfold.control.lqr import TVLQR as TVLQR
+from sixfold.control.lqr import lqr, tvlqr
 from sixfold.control.plan import plan_trajectory
 from sixfold.control.sampling import MPPI, CrossEntropy
 from sixfold.control.trajectory_optimization import OptimalControl, optimal_control
 
 __all__ = [
-    "LQR",
     "MPPI",
-    "TVLQR",
     "CrossEntropy",
     "InverseKinematics",
     "Linearization",
