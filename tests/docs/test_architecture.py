@@ -15,7 +15,7 @@ def section(title):
 
 
 def test_every_package_has_its_layer():
-    layers = "".join(line for line in section("Packages and layers").splitlines() if "|" in line)
+    layers = "".join(line for line in section("Layers").splitlines() if "|" in line)
     packages = {p.parent.name for p in SOURCE.glob("*/__init__.py")}
     modules = {p.stem for p in SOURCE.glob("*.py") if not p.stem.startswith("_")}
     assert packages | modules == set(re.findall(r"`(\w+)`", layers))
@@ -37,5 +37,15 @@ def test_every_threshold_is_in_a_file_that_exists():
     assert len(rows) >= 12
     for row in rows:
         for name in re.findall(r"`([\w/]+)`", row[2]):
-            place = SOURCE / name if "/" in name else SOURCE / "llvm" / "layout" / name
-            assert place.is_dir() or place.with_suffix(".py").is_file(), name
+            assert (SOURCE / name).with_suffix(".py").is_file(), name
+
+
+def test_the_files_to_start_with_exist():
+    rows = [line for line in section("Where to start reading").splitlines() if "`" in line]
+    assert len(rows) > 20
+    for row in rows:
+        if not row.startswith("|"):
+            continue
+        for name in re.findall(r"`([\w/]+)`", row.split("|")[3]):
+            place = SOURCE / name
+            assert place.with_suffix(".py").is_file(), name
