@@ -23,7 +23,10 @@ def places():
 
 def find(name):
     """Return what a public name stands for, wherever it is."""
-    return places()[name][1]
+    value = sf
+    for part in path(name).split("."):
+        value = getattr(value, part)
+    return value
 
 
 def path(name):
