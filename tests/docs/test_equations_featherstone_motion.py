@@ -5,7 +5,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.dynamics.kinematics import motions, transforms
-from sixfold.model import Rolling
+from sixfold.model.samples import RollingBall
 from sixfold.scalar import Dual, cos, differentiate, plain, sin
 from sixfold.spatial import Force, Motion, Subspace, Transform, Vector3, skew
 from tests.docs.support import cross, rows, six, six_columns
@@ -160,7 +160,7 @@ JOINTS = [
     sf.Spherical(),
     sf.Translational(),
     sf.Free(),
-    sf.CustomJoint(Rolling(0.1)),
+    sf.CustomJoint(RollingBall(0.1)),
 ]
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import sixfold as sf
 from sixfold.dynamics.kinematics import motions
-from sixfold.model import STANDARD_JOINTS, Rolling
+from sixfold.model import STANDARD_JOINTS
+from sixfold.model.samples import RollingBall
 from sixfold.scalar import differentiate
 from sixfold.spatial import Column, Inertia, Transform
 from tests.dynamics.support import EPS, array, error, flat, fn, rate, six, tables
@@ -20,7 +21,7 @@ TIGHT = 128 * EPS
 
 def joint_of(kind):
     if kind is sf.CustomJoint:
-        return sf.CustomJoint(Rolling(0.4))
+        return sf.CustomJoint(RollingBall(0.4))
     if kind is sf.Helical:
         return sf.Helical((1.0, 2.0, -0.5), 0.2)
     return kind((1.0, -2.0, 0.5)) if "axis" in kind.__dataclass_fields__ else kind()

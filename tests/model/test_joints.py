@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.model import STANDARD_JOINTS, Rolling
+from sixfold.model import STANDARD_JOINTS
+from sixfold.model.samples import RollingBall
 from sixfold.scalar import Zero, differentiate
 from sixfold.spatial import Motion, Subspace, Transform, Vector3, rotation
 
@@ -29,7 +30,7 @@ JOINTS = {
     "spherical": sf.Spherical(),
     "translational": sf.Translational(),
     "free": sf.Free(),
-    "rolling": sf.CustomJoint(Rolling(0.4)),
+    "rolling": sf.CustomJoint(RollingBall(0.4)),
     "custom": sf.CustomJoint(screw, nq=3),
 }
 each = pytest.mark.parametrize("joint", JOINTS.values(), ids=JOINTS)

@@ -17,7 +17,8 @@ import numpy as np
 from benchmarks.bench.engines import mujoco
 from benchmarks.bench.engines.extras import installed
 from sixfold.arrays import Array
-from sixfold.control import inverse_kinematics, optimal_control
+from sixfold.control import optimal_control
+from sixfold.control.ik import inverse_kinematics
 from sixfold.errors import NotApplicableError
 from sixfold.lazy import optional
 from sixfold.learn.tasks import TASKS

@@ -56,7 +56,7 @@ def star(n: int = 5) -> Model:
 
 
 @dataclass(frozen=True)
-class Rolling:
+class RollingBall:
     """The transform of a ball that rolls along y: moves r theta, turns -theta about x."""
 
     radius: float
@@ -73,7 +73,7 @@ def rolling_ball() -> Model:
     builder = ModelBuilder("rolling_ball")
     builder.add_body(
         "ball",
-        joint=CustomJoint(Rolling(radius)),
+        joint=CustomJoint(RollingBall(radius)),
         joint_name="contact",
         placement=(0.0, 0.0, radius),
         inertia=sphere(radius, mass=1.0),
@@ -154,7 +154,7 @@ def _joint_kinds(joints: Any) -> Sequence[type[Joint]]:
 
 def _random_joint(kind: type[Joint], rng: np.random.Generator) -> Joint:
     if kind is CustomJoint:
-        return CustomJoint(Rolling(float(rng.uniform(0.1, 1))))
+        return CustomJoint(RollingBall(float(rng.uniform(0.1, 1))))
     axis: Sequence[float] = rng.standard_normal(3).tolist()
     if rng.random() < 0.5:
         axis = np.eye(3)[int(rng.integers(3))].tolist()
