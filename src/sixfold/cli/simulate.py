@@ -39,7 +39,14 @@ FREQUENCY = 10.0
 )
 @click.option("--duration", default=10.0, show_default=True, help="How long [s].")
 @option("--dt", help="Length of a step [s].")
-@click.option("--integrator", type=click.Choice(CHOICES), default="rk4", show_default=True)
+@click.option(
+    "--integrator",
+    type=click.Choice(CHOICES),
+    metavar="NAME",
+    default="rk4",
+    show_default=True,
+    help=f"One of {', '.join(CHOICES)}.",
+)
 @click.option(
     "--method",
     type=click.Choice(METHODS),
@@ -84,8 +91,8 @@ def simulate(
     Exits with 0, or with 2 when an option is wrong or the motion diverges.
     """
     refuse_idle("--seed", start != "random", "a start that is not random")
-    write = _from_package("report", "report", "write_report") if report else None
-    show = _from_package("view", "viewer", "view") if view else None
+    write = _from_package("report", "display.report", "write_report") if report else None
+    show = _from_package("view", "display.viewer", "view") if view else None
     model = load(robot)
     q0 = neutral(model) if start == "neutral" else random_state(model, seed=seed)[0]
     trajectory = run(
