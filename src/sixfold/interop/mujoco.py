@@ -44,8 +44,26 @@ _SWITCHED_OFF = ("CONSTRAINT", "ACTUATION", "SPRING", "DAMPER", "PASSIVE")
 def from_mujoco(m: Any, name: str | None = None) -> Model:
     """Return the tree of a compiled `mujoco.MjModel`.
 
-    The same as loading its file, but for lines and notes: what has no counterpart is left out
-    without a word, as the model may have been changed since it was compiled.
+    The result equals that of `sixfold.load` on its file, without line numbers and notes.  Elements
+    without a counterpart are skipped silently, because the model may have been changed since it
+    was compiled.
+
+    Args:
+        m: the `mujoco.MjModel`.
+        name: name of the model; by default MuJoCo's.
+
+    Returns:
+        The robot as a `Model`.
+
+    Raises:
+        NotApplicableError: if MuJoCo is not installed.
+
+    Example:
+        >>> import mujoco, sixfold as sf
+        >>> robot = "<mujoco><worldbody><body name='rod'><joint name='hinge' axis='0 1 0'/>"
+        >>> robot += "<geom size='0.1 0.5' type='capsule' mass='1'/></body></worldbody></mujoco>"
+        >>> sf.interop.from_mujoco(mujoco.MjModel.from_xml_string(robot), "pendulum")
+        <Model 'pendulum': nb=1, nq=1, nv=1, 1 kg>
     """
     mujoco = mujoco_package()
     return model_from_arrays(m, name or model_name(m), off=disabled_effects(mujoco, m))
@@ -155,10 +173,26 @@ def to_mujoco(model: Model) -> Any:
     become free.  Points, hinges (two points on the axis), welds and gears with one leader become
     equality constraints, which are soft there (`solref`, `solimp` of MuJoCo's defaults).
 
+    Args:
+        model: the robot.
+
+    Returns:
+        A compiled `mujoco.MjModel`.
+
     Raises:
-        NotApplicableError: where MuJoCo has no counterpart (helical and user-defined joints, free
-            joints that do not start at the world, other constraints) or refuses the model, with its
-            words.
+        NotApplicableError: if MuJoCo is not installed, if it has no counterpart (helical and
+            user-defined joints, free joints that do not start at the world, other constraints), or
+            if it refuses the model; its message is quoted.
+
+    Example:
+        >>> import sixfold as sf
+        >>> robot = sf.load("quadruped")
+        >>> there = sf.interop.to_mujoco(robot)
+        >>> (there.nq, there.nv) == (robot.nq, robot.nv)
+        True
+        >>> back = sf.interop.from_mujoco(there)
+        >>> back.joint_names == robot.joint_names
+        True
     """
     mujoco = mujoco_package()
     spec, bodies = robot_spec(mujoco, model)

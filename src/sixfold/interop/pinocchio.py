@@ -48,8 +48,24 @@ def to_pinocchio(model: Model) -> Any:
     friction without using them.  Joints that follow others become free.  Pinocchio keeps
     constraints apart from its models: `pinocchio_constraints` makes them.
 
+    Args:
+        model: the robot.
+
+    Returns:
+        A `pinocchio.Model`.
+
     Raises:
-        NotApplicableError: for a user-defined joint, or if Pinocchio is missing.
+        NotApplicableError: for a user-defined joint, or if Pinocchio is not installed.
+
+    Example:
+        >>> import numpy as np, pinocchio, sixfold as sf
+        >>> arm, q = sf.load("double_pendulum"), np.array([0.1, 0.2])
+        >>> robot = sf.interop.to_pinocchio(arm)
+        >>> list(robot.names)
+        ['universe', 'shoulder', 'elbow']
+        >>> M = pinocchio.crba(robot, robot.createData(), q)
+        >>> np.allclose(M, sf.mass_matrix(arm, q))
+        True
     """
     pin = pinocchio_package()
     robot = pin.Model()
@@ -144,7 +160,14 @@ def pinocchio_constraints(model: Model, robot: Any) -> list[Any]:
         here, so give the solver a small mu.
 
     Raises:
-        NotApplicableError: for other constraints, by name, or if Pinocchio is missing.
+        NotApplicableError: for other constraints, by name, or if Pinocchio is not installed.
+
+    Example:
+        >>> import sixfold as sf
+        >>> leg = sf.load("four_bar_leg")
+        >>> robot = sf.interop.to_pinocchio(leg)
+        >>> [each.name for each in sf.interop.pinocchio_constraints(leg, robot)]
+        ['knee rod']
     """
     pin = pinocchio_package()
     if not isinstance(model, Model):
@@ -188,8 +211,28 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
     """Return the tree of a `pinocchio.Model`: joints, placements, inertias, frames and gravity.
 
     Joints keep Pinocchio's order and names.  A continuous joint has one coordinate here and two
-    (cosine and sine) there.  Joint damping, friction and rotor inertia, which Pinocchio stores but
-    leaves out of its dynamics, are left out here as well.
+    (cosine and sine) there.  Joint damping, friction and rotor inertia are skipped: Pinocchio
+    stores them, but its dynamics do not use them.
+
+    Args:
+        robot: the `pinocchio.Model`.
+        name: name of the model; by default Pinocchio's.
+
+    Returns:
+        The robot as a `Model`.
+
+    Raises:
+        NotApplicableError: for a joint without a counterpart.
+
+    Example:
+        >>> import numpy as np, pinocchio, sixfold as sf
+        >>> robot = pinocchio.buildSampleModelManipulator()
+        >>> arm = sf.interop.from_pinocchio(robot, "arm")
+        >>> arm.nq, arm.joint_names[0]
+        (6, 'shoulder1_joint')
+        >>> M = pinocchio.crba(robot, robot.createData(), np.zeros(6))
+        >>> np.allclose(sf.mass_matrix(arm, np.zeros(6)), M)
+        True
     """
     gravity = tuple(float(x) for x in robot.gravity.linear)
     builder = ModelBuilder(name or robot.name, gravity=gravity, base_name="universe")

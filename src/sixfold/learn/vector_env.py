@@ -389,6 +389,16 @@ class Env(_EnvBase):
         task: a `Task`, or the name of one of `sixfold.learn.TASKS`.
         number: of the environment.
         dtype: "float64" or "float32".
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> env = sf.learn.Env("cart_pole")
+        >>> seen, infos = env.reset(seed=0)
+        >>> seen.shape, env.action_space.shape
+        ((4,), (1,))
+        >>> seen, reward, terminated, truncated, infos = env.step(np.zeros(1))
+        >>> terminated, truncated
+        (False, False)
     """
 
     metadata: Mapping[str, Any] = {"render_modes": []}
