@@ -228,8 +228,8 @@ class ComputedTorque:
     _dry: Model | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Part the model: all but dry friction, and dry friction alone."""
-        rigid, dry = self.model, None
+        """Split the model: all but dry friction, and dry friction alone."""
+        rigid, dry = model_checked("computed_torque", self.model), None
         if any(any(body.friction) or any(body.friction_negative) for body in rigid.bodies):
             # dry friction alone: a massless model without all other forces
             rigid = self.model.without(friction=True)

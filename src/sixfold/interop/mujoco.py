@@ -12,7 +12,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.dynamics.contact.scene import CapsuleShape, Contact, Plane, Scene, SphereShape
-from sixfold.errors import NotApplicableError
+from sixfold.errors import ArgumentError, NotApplicableError
 from sixfold.formats.files import read
 from sixfold.formats.mjcf import collect_warnings, disabled_effects, mujoco_package
 from sixfold.formats.mjcf_arrays import model_from_arrays, model_name, names_of
@@ -32,6 +32,8 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.model.validate import check_name
+from sixfold.runtime import model_checked
 from sixfold.simulation.contact import Ground, JointLaw, scene_of
 from sixfold.spatial import Inertia, Transform
 from sixfold.spatial.rotations import matrices_to_quaternions
@@ -57,6 +59,7 @@ def from_mujoco(m: Any, name: str | None = None) -> Model:
 
     Raises:
         NotApplicableError: if MuJoCo is not installed.
+        ArgumentError: if `m` is not a `mujoco.MjModel`.
 
     Example:
         >>> import mujoco, sixfold as sf
@@ -66,6 +69,11 @@ def from_mujoco(m: Any, name: str | None = None) -> Model:
         <Model 'pendulum': nb=1, nq=1, nv=1, 1 kg>
     """
     mujoco = mujoco_package()
+    if not isinstance(m, mujoco.MjModel):
+        where, fix = "from_mujoco: argument 'm'", "compile one with mujoco.MjModel.from_xml_path"
+        raise ArgumentError(where, "a mujoco.MjModel", m, fix)
+    if name is not None:
+        check_name("from_mujoco: argument 'name'", name)
     return model_from_arrays(m, name or model_name(m), off=disabled_effects(mujoco, m))
 
 
@@ -183,6 +191,7 @@ def to_mujoco(model: Model) -> Any:
         NotApplicableError: if MuJoCo is not installed, if it has no counterpart (helical and
             user-defined joints, free joints that do not start at the world, other constraints), or
             if it refuses the model; its message is quoted.
+        ArgumentError: if `model` is not a `Model`.
 
     Example:
         >>> import sixfold as sf
@@ -195,6 +204,7 @@ def to_mujoco(model: Model) -> Any:
         True
     """
     mujoco = mujoco_package()
+    model_checked("to_mujoco", model)
     spec, bodies = robot_spec(mujoco, model)
     add_equalities(mujoco, spec, model, bodies)
     return compiled_spec(mujoco, spec, model)

@@ -26,6 +26,8 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.model.validate import check_name
+from sixfold.runtime import model_checked
 from sixfold.spatial import Inertia, Transform
 
 X, Y, Z = np.eye(3)
@@ -56,6 +58,7 @@ def to_pinocchio(model: Model) -> Any:
 
     Raises:
         NotApplicableError: for a user-defined joint, or if Pinocchio is not installed.
+        ArgumentError: if `model` is not a `Model`.
 
     Example:
         >>> import numpy as np, pinocchio, sixfold as sf
@@ -68,6 +71,7 @@ def to_pinocchio(model: Model) -> Any:
         True
     """
     pin = pinocchio_package()
+    model_checked("to_pinocchio", model)
     robot = pin.Model()
     robot.name = model.name
     robot.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))
@@ -161,6 +165,8 @@ def pinocchio_constraints(model: Model, robot: Any) -> list[Any]:
 
     Raises:
         NotApplicableError: for other constraints, by name, or if Pinocchio is not installed.
+        ArgumentError: if an argument is of another type.
+        UnknownNameError: if the robot lacks a joint of the model.
 
     Example:
         >>> import sixfold as sf
@@ -223,6 +229,7 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
 
     Raises:
         NotApplicableError: for a joint without a counterpart.
+        ArgumentError: if `robot` is not a `pinocchio.Model`.
 
     Example:
         >>> import numpy as np, pinocchio, sixfold as sf
@@ -234,6 +241,11 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
         >>> np.allclose(sf.mass_matrix(arm, np.zeros(6)), M)
         True
     """
+    if not hasattr(robot, "jointPlacements"):
+        where, fix = "from_pinocchio: argument 'robot'", "build one with pinocchio"
+        raise ArgumentError(where, "a pinocchio.Model", robot, fix)
+    if name is not None:
+        check_name("from_pinocchio: argument 'name'", name)
     gravity = tuple(float(x) for x in robot.gravity.linear)
     builder = ModelBuilder(name or robot.name, gravity=gravity, base_name="universe")
     names = list(robot.names)

@@ -412,8 +412,8 @@ class Env(_EnvBase):
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin a new episode; return its first observation."""
-        super().reset(seed=seed)
         seen, infos = self._many.reset(seed=seed)
+        super().reset(seed=None if seed is None else _seed(seed))
         return seen[0], infos
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
