@@ -81,3 +81,12 @@ def test_every_public_name_is_there():
             assert getattr(sf, name) is not None
         except sf.errors.NotApplicableError as error:  # a class of another library is its base
             assert name == "VectorEnv" and "sixfold[learn]" in str(error)
+
+
+def test_export_and_study_files_know_all_quantities_in_a_fresh_interpreter():
+    code = (
+        "import sixfold as sf; assert len(sf.export(sf.load('pendulum'), 'mass_matrix').files) == 2"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "from sixfold.runtime import all_quantities; assert 'mass_matrix' in all_quantities()"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,8 +1,8 @@
 """Functions and rollouts on OpenCL devices."""
 
-from sixfold.interop.opencl import OpenclFunction, opencl_function, opencl_rollout
+from sixfold.interop.opencl import opencl_function, opencl_rollout
 
-__all__ = ["OpenclFunction", "opencl_function", "opencl_rollout"]
+__all__ = ["opencl_function", "opencl_rollout"]
 
 
 def __dir__() -> list[str]:

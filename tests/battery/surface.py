@@ -477,6 +477,8 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "Task.stepper": {"rows": lambda: 2},
     "VectorEnv": {"task": task, "num_envs": lambda: 2},
     "VectorEnv.step": {"actions": lambda: np.zeros((2, 2))},
+    "Env": {"task": task, "number": lambda: 1},
+    "Env.step": {"action": lambda: np.zeros(2)},
     "tasks.reacher": {"robot": lambda: "puma560", "frame": lambda: None},
     "tasks.quadruped_trot": {"speed": lambda: 0.5},
     "spatial.apparent_inverse_inertia": {"S": _HINGE},
@@ -518,6 +520,8 @@ FORCED: dict[str, dict[str, Any]] = {
 }
 SKIPPED = {
     "view",  # starts a server; its arguments are looked at in tests/viewer
+    # gymnasium's own
+    *("Env.get_wrapper_attr", "Env.has_wrapper_attr", "Env.render", "Env.set_wrapper_attr"),
 }
 
 OPERATORS: tuple[Callable[[Any, Any], Any], ...] = (
@@ -569,6 +573,7 @@ def _result(name: str) -> Any:
         "CrossEntropy": lambda: sf.control.CrossEntropy(stepper(), horizon=3, samples=4, noise=0.1),
         "Task": task,
         "VectorEnv": _environments,
+        "Env": _environment,
         "Linearization": lambda: sf.control.linearize(
             dp(), np.zeros((3, 2)), np.zeros(2), np.zeros(2)
         ),
@@ -600,6 +605,12 @@ def _operators() -> Any:
 
 def _environments() -> Any:
     env = sf.learn.VectorEnv(task(), 2)
+    env.reset(seed=0)
+    return env
+
+
+def _environment() -> Any:
+    env = sf.learn.Env(task())
     env.reset(seed=0)
     return env
 

@@ -11,7 +11,7 @@ from tests.battery.cases import Call, call, outcome
 from tests.battery.run import one_worker
 from tests.battery.surface import SKIPPED, Target, public, targets
 
-CALLS = 900  # two of each callable; `python -m tests.battery.run` makes 24,000
+CALLS = 1400  # two of each callable; `python -m tests.battery.run` makes 24,000
 
 
 def test_bad_calls_of_every_public_callable_give_library_errors():

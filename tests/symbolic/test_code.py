@@ -17,6 +17,7 @@ from sixfold.errors import OptionError
 from sixfold.interop.pinocchio import from_pinocchio
 from sixfold.runtime import QUANTITIES
 from sixfold.symbolic.code import FUNCTIONS, closed_form
+from tests.public_names import find
 
 CC = shutil.which("gcc") or shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler is installed")
@@ -73,7 +74,7 @@ def test_exported_c_compiles_without_a_warning_and_agrees(name, function, dtype,
     model = robot(name)
     library = built(sf.export(model, function, dtype=dtype, name="robot"), tmp_path)
     rows = states(model)
-    expected = getattr(sf, function)(model, *rows)
+    expected = find(function)(model, *rows)
     found = called(library.robot, rows, model.nv, dtype)
     assert error(found, expected) <= (1e-13 if dtype == "double" else 2e-5)
 
@@ -93,7 +94,7 @@ def arguments(function, model, n=5):
 def results(function, model, rows, place):
     """Return all results of the public call, flat for each state."""
     named = dict(zip(FUNCTIONS[function], rows, strict=True))
-    found = getattr(sf, function)(model, **named, **place)
+    found = find(function)(model, **named, **place)
     found = found if isinstance(found, tuple) else (found,)
     return found, [x.reshape(len(rows[0]), -1) for x in found]
 

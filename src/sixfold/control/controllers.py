@@ -228,8 +228,8 @@ class ComputedTorque:
     _dry: Model | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Part the model: all but dry friction, and dry friction alone."""
-        rigid, dry = self.model, None
+        """Split the model: all but dry friction, and dry friction alone."""
+        rigid, dry = model_checked("computed_torque", self.model), None
         if any(any(body.friction) or any(body.friction_negative) for body in rigid.bodies):
             # dry friction alone: a massless model without all other forces
             rigid = self.model.without(friction=True)
@@ -308,21 +308,60 @@ class Saturated:
 
 
 def gravity_compensation(model: Model) -> GravityCompensation:
-    """Return a controller that carries the robot's weight and nothing else."""
+    """Return a controller that balances gravity: tau = g(q).
+
+    Args:
+        model: the robot.
+
+    Returns:
+        A function of (t, q, v) that returns joint forces, shape (nv,) [N m or N].
+
+    Raises:
+        ArgumentError: if `model` is not a `Model`.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> control = sf.control.gravity_compensation(arm)
+        >>> control(0.0, np.array([0.3, 0.0]), np.zeros(2)).round(3)
+        array([7.248, 2.899])
+        >>> held = sf.simulate(arm, [0.3, 0.0], [0.0, 0.0], 1.0, control=control)
+        >>> np.allclose(held.q, [0.3, 0.0])
+        True
+    """
     return GravityCompensation(model_checked("gravity_compensation", model))
 
 
 def pd(
     model: Model, target: ArrayLike, kp: ArrayLike, kd: ArrayLike, *, gravity: bool = True
 ) -> PD:
-    """Return a spring and damper at each joint, pulling to a configuration.
+    """Return a PD controller: a spring and a damper at each joint.
+
+    tau = kp (target - q) - kd v + g(q).
 
     Args:
         model: the robot.
-        target: configuration to go to, shape (nq,).
+        target: desired configuration [rad or m], shape (nq,).
         kp: stiffness [N m/rad or N/m], one number or (nv,).
         kd: damping [N m s/rad or N s/m], one number or (nv,).
-        gravity: carry the weight as well.
+        gravity: whether to add the gravity term g(q).
+
+    Returns:
+        A function of (t, q, v) that returns joint forces, shape (nv,) [N m or N].
+
+    Raises:
+        ArgumentError: if `model` is not a `Model`.
+        ShapeError: if the target or a gain has the wrong size.
+        StateError: if one of them contains NaN or infinity.
+        OptionError: if a gain is negative.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> control = sf.control.pd(arm, [0.5, 0.0], kp=100.0, kd=20.0)
+        >>> motion = sf.simulate(arm, [0.0, 0.0], [0.0, 0.0], 5.0, control=control)
+        >>> np.allclose(motion.q[-1], [0.5, 0.0], atol=1e-3)
+        True
     """
     model_checked("pd", model)
     yes_or_no("pd", gravity=gravity)
@@ -340,18 +379,39 @@ def pid(
     gravity: bool = True,
     sample_time: float | None = None,
 ) -> PID:
-    """Return a spring and damper at each joint, and a force that grows while an error lasts.
+    """Return a PID controller: a PD controller with a term for the integral of the error.
 
-    Its states are the integrals of the errors, one for each velocity coordinate.
+    tau = kp e + ki x - kd v + g(q), with e = target - q and dx/dt = e.  The states x of the
+    controller are the integrals of the errors, one for each velocity coordinate.
 
     Args:
         model: the robot.
-        target: configuration to go to, shape (nq,).
+        target: desired configuration [rad or m], shape (nq,).
         kp: stiffness [N m/rad or N/m], one number or (nv,).
         ki: gain on the integral of the error [N m/(rad s) or N/(m s)], one number or (nv,).
         kd: damping [N m s/rad or N s/m], one number or (nv,).
-        gravity: carry the weight as well.
+        gravity: whether to add the gravity term g(q).
         sample_time: length of a step [s], for a digital controller (hold=True).
+
+    Returns:
+        A function of (t, q, v, x) that returns the joint forces, shape (nv,) [N m or N], and dx/dt,
+        or x at the next step if there is a `sample_time`.  `x0` is the initial x, zero.
+
+    Raises:
+        ArgumentError: if `model` is not a `Model`.
+        ShapeError: if the target or a gain has the wrong size.
+        StateError: if one of them contains NaN or infinity.
+        OptionError: if a gain is negative, or `sample_time` is not positive.
+
+    Example:
+        The integral takes the place of the gravity term:
+
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> control = sf.control.pid(arm, [0.5, 0.0], kp=100.0, ki=50.0, kd=20.0, gravity=False)
+        >>> motion = sf.simulate(arm, [0.0, 0.0], [0.0, 0.0], 20.0, control=control)
+        >>> np.allclose(motion.q[-1], [0.5, 0.0], atol=1e-3)
+        True
     """
     model_checked("pid", model)
     goal = _goal("pid", model, target)
@@ -366,13 +426,37 @@ def pid(
 def filtered_velocity(
     model: Model, control: Callable[..., Any], bandwidth: ArrayLike, start: ArrayLike
 ) -> FilteredVelocity:
-    """Return a controller that sees positions only, and estimates velocities by a filter.
+    """Return a controller that measures positions only and estimates velocities with a filter.
+
+    The estimate is w (q - x) with dx/dt = w (q - x): the velocity after the low-pass filter
+    w / (s + w).
 
     Args:
-        model: the robot; every joint but spherical and free ones.
+        model: the robot, without spherical and free joints.
         control: function of (t, q, v) that returns joint forces.
-        bandwidth: of the filter [rad/s], one number or (nv,).
-        start: configuration at the start, shape (nq,): the first estimate is then zero.
+        bandwidth: bandwidth w of the filter [rad/s], one number or (nv,).
+        start: initial configuration [rad or m], shape (nq,), for which the first estimate is zero.
+
+    Returns:
+        A function of (t, q, v, x) that ignores v and returns the joint forces, shape (nv,)
+        [N m or N], and dx/dt.  `estimate(q, x)` returns the estimated velocity; `x0` is `start`.
+
+    Raises:
+        ArgumentError: if `model` is not a `Model` or `control` is not a function.
+        NotApplicableError: for a model with spherical or free joints, or a controller with states.
+        ShapeError, StateError, OptionError: if the bandwidth or the start has the wrong size, is
+            not finite or is a negative bandwidth.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> pd = sf.control.pd(arm, [0.5, 0.0], kp=100.0, kd=20.0)
+        >>> control = sf.control.filtered_velocity(arm, pd, bandwidth=200.0, start=[0.0, 0.0])
+        >>> control.estimate(np.array([0.01, 0.0]), np.zeros(2))
+        array([2., 0.])
+        >>> motion = sf.simulate(arm, [0.0, 0.0], [0.0, 0.0], 5.0, control=control)
+        >>> np.allclose(motion.q[-1], [0.5, 0.0], atol=1e-3)
+        True
     """
     model_checked("filtered_velocity", model)
     _stateless("filtered_velocity", control)
@@ -388,15 +472,42 @@ def filtered_velocity(
 def disturbance_observer(
     model: Model, control: Callable[..., Any], gain: ArrayLike, *, compensate: bool = True
 ) -> DisturbanceObserver:
-    """Return a controller that estimates, and takes off, forces that the model does not explain.
+    """Return a controller that estimates and cancels joint forces missing from the model.
 
-    Start it at rest, or with x0 = M(q0) v0.  `estimate(q, v, x)` gives the disturbance.
+    It observes the generalised momentum M(q) v.  Start it at rest, or with x0 = M(q0) v0.
 
     Args:
         model: the robot.
         control: function of (t, q, v) that returns joint forces.
-        gain: how fast the estimate follows [1/s], one number or (nv,).
-        compensate: take the estimate off the joint forces.
+        gain: bandwidth of the estimate [1/s], one number or (nv,).
+        compensate: whether to subtract the estimate from the joint forces.
+
+    Returns:
+        A function of (t, q, v, x) that returns the joint forces, shape (nv,) [N m or N], and dx/dt.
+        `estimate(q, v, x)` returns the estimated disturbance, shape (nv,) [N m or N].
+
+    Raises:
+        ArgumentError: if `model` is not a `Model` or `control` is not a function.
+        NotApplicableError: for a controller with states.
+        ShapeError, StateError, OptionError: if the gain has the wrong size, is not finite or is
+            negative.
+
+    Example:
+        An arm carries 1 kg that its controller does not know of:
+
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> loaded = sf.add_payload(arm, "lower", mass=1.0)
+        >>> pd = sf.control.pd(arm, [0.5, 0.0], kp=100.0, kd=20.0)
+        >>> sf.simulate(loaded, [0.0, 0.0], [0.0, 0.0], 5.0, control=pd).q[-1, 0].round(3)
+        np.float64(0.457)
+        >>> control = sf.control.disturbance_observer(arm, pd, gain=20.0)
+        >>> sf.simulate(loaded, [0.0, 0.0], [0.0, 0.0], 5.0, control=control).q[-1, 0].round(3)
+        np.float64(0.5)
+
+    Reference:
+        De Luca, Albu-Schaeffer, Haddadin and Hirzinger, Collision Detection and Safe Reaction with
+        the DLR-III Lightweight Manipulator Arm, IROS 2006.
     """
     model_checked("disturbance_observer", model)
     _stateless("disturbance_observer", control)
@@ -407,16 +518,34 @@ def disturbance_observer(
 def computed_torque(
     model: Model, reference: Reference, kp: ArrayLike, kd: ArrayLike
 ) -> ComputedTorque:
-    """Return a controller that cancels the dynamics and follows a motion.
+    """Return a controller that cancels the dynamics and tracks a trajectory.
 
-    Dry friction is fed by the reference's velocity, smoothed with the model's `friction_speed`, or
-    with 0.01 rad/s or m/s where the model's friction jumps at rest.
+    tau = ID(q, v, a_ref + kd (v_ref - v) + kp (q_ref - q)): the tracking error is linear and
+    decoupled.  Dry friction is computed from the velocity of the reference and smoothed with the
+    model's `friction_speed`, or with 0.01 rad/s or m/s if the model's friction jumps at rest.
 
     Args:
         model: the robot; every joint must have a motor.
         reference: function of t that returns (q, v, a), such as `minimum_jerk(...)`.
         kp: gain on the position error [1/s^2], one number or (nv,).
-        kd: gain on the velocity error [1/s], one number or (nv,); 2 sqrt(kp) is critical.
+        kd: gain on the velocity error [1/s], one number or (nv,); critically damped for 2 sqrt(kp).
+
+    Returns:
+        A function of (t, q, v) that returns joint forces, shape (nv,) [N m or N].
+
+    Raises:
+        ArgumentError: if `model` is not a `Model` or `reference` is not a function.
+        ShapeError, StateError, OptionError: if a gain has the wrong size, is not finite or is
+            negative.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> path = sf.control.minimum_jerk([0.0, 0.0], [1.0, -0.5], 2.0)
+        >>> control = sf.control.computed_torque(arm, path, kp=100.0, kd=20.0)
+        >>> motion = sf.simulate(arm, [0.0, 0.0], [0.0, 0.0], 2.0, control=control)
+        >>> np.allclose(motion.q[-1], [1.0, -0.5], atol=1e-6)
+        True
     """
     model_checked("computed_torque", model)
     if not callable(reference):
@@ -432,15 +561,33 @@ def computed_torque(
 def operational_space(
     model: Model, frame: str, target: ArrayLike, kp: float, kd: float, *, damping: float = 0.0
 ) -> OperationalSpace:
-    """Return a spring and damper that pull the origin of a frame to a point.
+    """Return a controller that pulls a frame to a point with a spring and a damper.
+
+    tau = J^T (kp (target - x) - kd dx/dt) - damping v + g(q), where x is the origin of the frame.
 
     Args:
         model: the robot.
-        frame: a body or frame.
-        target: point in world coordinates [m], shape (3,).
+        frame: name of a body or frame.
+        target: desired position in world coordinates [m], shape (3,).
         kp: stiffness [N/m].
         kd: damping [N s/m].
-        damping: damping of every joint, for the motions that do not move the frame.
+        damping: damping of each joint [N m s/rad or N s/m], for motions that do not move the frame.
+
+    Returns:
+        A function of (t, q, v) that returns joint forces, shape (nv,) [N m or N].
+
+    Raises:
+        ArgumentError: if `model` is not a `Model`.
+        UnknownNameError: if there is no such frame.
+        ShapeError, StateError: if the target or a gain has the wrong size or is not finite.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm, goal = sf.load("double_pendulum"), (0.5, 0.0, -1.2)
+        >>> control = sf.control.operational_space(arm, "tip", goal, kp=200.0, kd=40.0, damping=1.0)
+        >>> motion = sf.simulate(arm, [0.1, 0.1], [0.0, 0.0], 5.0, control=control)
+        >>> np.allclose(sf.frame_pose(arm, motion.q[-1], "tip")[:3, 3], goal, atol=1e-3)
+        True
     """
     model_checked("operational_space", model)
     model.locate(frame)
@@ -452,7 +599,31 @@ def operational_space(
 
 
 def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
-    """Return a controller with its joint forces cut at the model's effort limits."""
+    """Return a controller with its joint forces clipped to the model's effort limits.
+
+    Args:
+        model: the robot.
+        control: function of (t, q, v), or of (t, q, v, x), that returns joint forces.
+
+    Returns:
+        A function of the same arguments that returns clipped joint forces, shape (nv,) [N m or N],
+        and the rates of the states of `control`, if it has states.
+
+    Raises:
+        ArgumentError: if `model` is not a `Model` or `control` is not a function.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> rod = sf.spatial.rod(1.0, mass=1.0)
+        >>> arm = sf.ModelBuilder("arm")
+        >>> arm = arm.add_body("link", joint=sf.Revolute("y"), inertia=rod, effort_limit=3.0)
+        >>> model = arm.build()
+        >>> pd = sf.control.pd(model, [1.0], kp=100.0, kd=10.0)
+        >>> pd(0.0, np.zeros(1), np.zeros(1))
+        array([100.])
+        >>> sf.control.saturated(model, pd)(0.0, np.zeros(1), np.zeros(1))
+        array([3.])
+    """
     model_checked("saturated", model)
     _callable("saturated", control)
     limit = tuple(model.effort_limit.tolist())
@@ -460,9 +631,33 @@ def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
 
 
 def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Reference:
-    """Return a smooth motion between two configurations: (q, v, a) as functions of t.
+    """Return a smooth motion from rest to rest between two configurations.
 
-    The path is the polynomial of degree 5 that rests at both ends; not for quaternions.
+    The path is a polynomial of degree 5 in time, which minimises the integral of the squared jerk.
+    Before t = 0 it stays at the start, after t = duration at the goal.  Quaternions are not
+    supported.
+
+    Args:
+        start: initial positions [rad or m], shape (n,).
+        goal: final positions [rad or m], shape (n,).
+        duration: length of the motion [s].
+
+    Returns:
+        A function of t that returns positions, velocities and accelerations, shape (n,) each, for
+        `computed_torque`.
+
+    Raises:
+        NumberError: if the positions are not finite numbers, or the sizes differ.
+        OptionError: if the duration is not positive.
+
+    Example:
+        >>> import sixfold as sf
+        >>> path = sf.control.minimum_jerk([0.0, 0.0], [1.0, -0.5], duration=2.0)
+        >>> q, v, a = path(1.0)
+        >>> q, v
+        (array([ 0.5 , -0.25]), array([ 0.9375 , -0.46875]))
+        >>> path(3.0)[0]
+        array([ 1. , -0.5])
     """
     a, b = (
         checked("minimum_jerk", name, Argument(given, (), "a list of positions"))

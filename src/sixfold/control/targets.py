@@ -247,7 +247,23 @@ class Target(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Pose(Target):
-    """A frame is at a pose: a world-from-frame matrix, shape (..., 4, 4)."""
+    """Pose of a frame: position and rotation.
+
+    Args:
+        frame: name of a body or frame.
+        pose: world-from-frame matrix [[R, p], [0, 1]], shape (..., 4, 4).
+        rotation_weight: weight of a radian; by default `weight`.
+        weight: weight of a metre and, by default, of a radian.
+        priority: targets of priority 0 are met first.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> pose = sf.frame_pose(arm, [0.3, 0.4], "tip")
+        >>> found = sf.inverse_kinematics(arm, sf.targets.Pose("tip", pose))
+        >>> np.allclose(found.q, [0.3, 0.4])
+        True
+    """
 
     frame: str
     pose: ArrayLike
@@ -282,7 +298,22 @@ class Pose(Target):
 
 @dataclass(frozen=True, eq=False)
 class Position(Target):
-    """The origin of a frame, or a point of it, is at a place in the world, shape (..., 3)."""
+    """Position of a frame's origin, or of a point of the frame.
+
+    Args:
+        frame: name of a body or frame.
+        position: desired position in world coordinates [m], shape (..., 3).
+        point: point in the frame's coordinates [m], shape (3,); by default its origin.
+        weight: weight of a metre.
+        priority: targets of priority 0 are met first.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm, goal = sf.load("double_pendulum"), [0.5, 0.0, -2.5]
+        >>> found = sf.inverse_kinematics(arm, sf.targets.Position("tip", goal))
+        >>> np.allclose(sf.frame_pose(arm, found.q, "tip")[:3, 3], goal)
+        True
+    """
 
     frame: str
     position: ArrayLike
@@ -302,7 +333,22 @@ class Position(Target):
 
 @dataclass(frozen=True, eq=False)
 class Direction(Target):
-    """An axis of a frame points along a direction of the world, shape (..., 3), of any length."""
+    """Direction of an axis of a frame; the rotation about that axis stays free.
+
+    Args:
+        frame: name of a body or frame.
+        direction: vector of any length in world coordinates, shape (..., 3).
+        axis: the axis in the frame's coordinates, shape (3,); by default z.
+        weight: weight of a radian.
+        priority: targets of priority 0 are met first.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("puma560")
+        >>> found = sf.inverse_kinematics(arm, sf.targets.Direction("dh6", [0.0, 0.0, -1.0]))
+        >>> np.allclose(sf.frame_pose(arm, found.q, "dh6")[:3, 2], [0.0, 0.0, -1.0])
+        True
+    """
 
     frame: str
     direction: ArrayLike
@@ -333,7 +379,24 @@ class Direction(Target):
 
 @dataclass(frozen=True, eq=False)
 class LookAt(Target):
-    """An axis of a frame points from its origin to a place in the world, shape (..., 3)."""
+    """An axis of a frame points from the frame's origin to a point, as that of a camera does.
+
+    Args:
+        frame: name of a body or frame.
+        position: the point in world coordinates [m], shape (..., 3).
+        axis: the axis in the frame's coordinates, shape (3,); by default z.
+        weight: weight of a radian.
+        priority: targets of priority 0 are met first.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm, point = sf.load("puma560"), np.array([1.0, 0.5, 0.2])
+        >>> found = sf.inverse_kinematics(arm, sf.targets.LookAt("dh6", point))
+        >>> pose = sf.frame_pose(arm, found.q, "dh6")
+        >>> sight = point - pose[:3, 3]
+        >>> np.allclose(pose[:3, 2], sight / np.linalg.norm(sight))
+        True
+    """
 
     frame: str
     position: ArrayLike
@@ -354,7 +417,20 @@ class LookAt(Target):
 
 @dataclass(frozen=True, eq=False)
 class CenterOfMass(Target):
-    """The centre of mass is at a place in the world, shape (..., 3)."""
+    """Position of the centre of mass.
+
+    Args:
+        position: desired position in world coordinates [m], shape (..., 3).
+        weight: weight of a metre.
+        priority: targets of priority 0 are met first.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm, goal = sf.load("double_pendulum"), [0.5, 0.0, -0.9]
+        >>> found = sf.inverse_kinematics(arm, sf.targets.CenterOfMass(goal))
+        >>> np.allclose(sf.center_of_mass(arm, found.q), goal)
+        True
+    """
 
     position: ArrayLike
     holds = "position"
@@ -367,7 +443,27 @@ class CenterOfMass(Target):
 
 @dataclass(frozen=True, eq=False)
 class Joints(Target):
-    """Joints are at a configuration, shape (..., nq): all of them, or those that are named."""
+    """Positions of joints, for example a posture to stay close to.
+
+    Args:
+        q: desired configuration [rad or m], shape (..., nq).
+        joints: names of the joints that count; by default all.
+        weight: weight of a radian or metre.
+        priority: targets of priority 0 are met first.
+
+    Example:
+        The tip has to reach a point; of the two solutions, take the one near a posture:
+
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> tip = sf.frame_pose(arm, [0.3, 0.4], "tip")[:3, 3]
+        >>> posture = sf.targets.Joints([0.2, 0.5], priority=1)
+        >>> found = sf.inverse_kinematics(
+        ...     arm, [sf.targets.Position("tip", tip), posture], q0=[0.2, 0.5]
+        ... )
+        >>> np.allclose(found.q, [0.3, 0.4])
+        True
+    """
 
     q: ArrayLike
     joints: Sequence[str] | None = None
@@ -408,7 +504,23 @@ class Joints(Target):
 
 @dataclass(frozen=True, eq=False)
 class Velocity(Target):
-    """A frame moves with (omega; v), world axes, its origin, shape (..., 6): `differential_ik`."""
+    """Velocity of a frame, for `differential_ik`.
+
+    Args:
+        frame: name of a body or frame.
+        velocity: angular velocity [rad/s] and velocity of the frame's origin [m/s] along world
+            axes, shape (..., 6).
+        weight: weight of a metre and of a radian per second.
+        priority: targets of priority 0 are met first.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm, q = sf.load("puma560"), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+        >>> target = sf.targets.Velocity("dh6", [0.0, 0.0, 0.0, 0.1, 0.0, 0.0])
+        >>> v = sf.control.differential_ik(arm, q, target, damping=0.0)
+        >>> np.allclose(sf.jacobian(arm, q, "dh6") @ v, target.velocity)
+        True
+    """
 
     frame: str
     velocity: ArrayLike

@@ -1,37 +1,31 @@
 """Inertial parameters that joint forces can show, and models fitted to logs of real robots."""
 
 from sixfold.identification.base_parameters import (
-    BaseParameter,
     BaseParameters,
     BaseProjection,
     base_parameters,
     base_projection,
     base_regressor,
 )
-from sixfold.identification.excitation import excitation, expected_errors
-from sixfold.identification.findings import DataFinding
-from sixfold.identification.friction import FrictionLaw
-from sixfold.identification.identification import Estimate, Identification, JointResidual
+from sixfold.identification.excitation import excitation
+from sixfold.identification.excitation import expected_errors as expected_errors
+from sixfold.identification.findings import DataFinding as DataFinding
+from sixfold.identification.identification import Identification
+from sixfold.identification.identification import JointResidual as JointResidual
 from sixfold.identification.identify import identify
 from sixfold.identification.log import Log
 from sixfold.quantities import energy_regressor, joint_regressor
 
 __all__ = [
-    "BaseParameter",
     "BaseParameters",
     "BaseProjection",
-    "DataFinding",
-    "Estimate",
-    "FrictionLaw",
     "Identification",
-    "JointResidual",
     "Log",
     "base_parameters",
     "base_projection",
     "base_regressor",
     "energy_regressor",
     "excitation",
-    "expected_errors",
     "identify",
     "joint_regressor",
 ]

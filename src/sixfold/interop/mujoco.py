@@ -12,7 +12,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.dynamics.contact.scene import CapsuleShape, Contact, Plane, Scene, SphereShape
-from sixfold.errors import NotApplicableError
+from sixfold.errors import ArgumentError, NotApplicableError
 from sixfold.formats.files import read
 from sixfold.formats.mjcf import collect_warnings, disabled_effects, mujoco_package
 from sixfold.formats.mjcf_arrays import model_from_arrays, model_name, names_of
@@ -32,6 +32,8 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.model.validate import check_name
+from sixfold.runtime import model_checked
 from sixfold.simulation.contact import Ground, JointLaw, scene_of
 from sixfold.spatial import Inertia, Transform
 from sixfold.spatial.rotations import matrices_to_quaternions
@@ -44,10 +46,34 @@ _SWITCHED_OFF = ("CONSTRAINT", "ACTUATION", "SPRING", "DAMPER", "PASSIVE")
 def from_mujoco(m: Any, name: str | None = None) -> Model:
     """Return the tree of a compiled `mujoco.MjModel`.
 
-    The same as loading its file, but for lines and notes: what has no counterpart is left out
-    without a word, as the model may have been changed since it was compiled.
+    The result equals that of `sixfold.load` on its file, without line numbers and notes.  Elements
+    without a counterpart are skipped silently, because the model may have been changed since it
+    was compiled.
+
+    Args:
+        m: the `mujoco.MjModel`.
+        name: name of the model; by default MuJoCo's.
+
+    Returns:
+        The robot as a `Model`.
+
+    Raises:
+        NotApplicableError: if MuJoCo is not installed.
+        ArgumentError: if `m` is not a `mujoco.MjModel`.
+
+    Example:
+        >>> import mujoco, sixfold as sf
+        >>> robot = "<mujoco><worldbody><body name='rod'><joint name='hinge' axis='0 1 0'/>"
+        >>> robot += "<geom size='0.1 0.5' type='capsule' mass='1'/></body></worldbody></mujoco>"
+        >>> sf.interop.from_mujoco(mujoco.MjModel.from_xml_string(robot), "pendulum")
+        <Model 'pendulum': nb=1, nq=1, nv=1, 1 kg>
     """
     mujoco = mujoco_package()
+    if not isinstance(m, mujoco.MjModel):
+        where, fix = "from_mujoco: argument 'm'", "compile one with mujoco.MjModel.from_xml_path"
+        raise ArgumentError(where, "a mujoco.MjModel", m, fix)
+    if name is not None:
+        check_name("from_mujoco: argument 'name'", name)
     return model_from_arrays(m, name or model_name(m), off=disabled_effects(mujoco, m))
 
 
@@ -155,12 +181,30 @@ def to_mujoco(model: Model) -> Any:
     become free.  Points, hinges (two points on the axis), welds and gears with one leader become
     equality constraints, which are soft there (`solref`, `solimp` of MuJoCo's defaults).
 
+    Args:
+        model: the robot.
+
+    Returns:
+        A compiled `mujoco.MjModel`.
+
     Raises:
-        NotApplicableError: where MuJoCo has no counterpart (helical and user-defined joints, free
-            joints that do not start at the world, other constraints) or refuses the model, with its
-            words.
+        NotApplicableError: if MuJoCo is not installed, if it has no counterpart (helical and
+            user-defined joints, free joints that do not start at the world, other constraints), or
+            if it refuses the model; its message is quoted.
+        ArgumentError: if `model` is not a `Model`.
+
+    Example:
+        >>> import sixfold as sf
+        >>> robot = sf.load("quadruped")
+        >>> there = sf.interop.to_mujoco(robot)
+        >>> (there.nq, there.nv) == (robot.nq, robot.nv)
+        True
+        >>> back = sf.interop.from_mujoco(there)
+        >>> back.joint_names == robot.joint_names
+        True
     """
     mujoco = mujoco_package()
+    model_checked("to_mujoco", model)
     spec, bodies = robot_spec(mujoco, model)
     add_equalities(mujoco, spec, model, bodies)
     return compiled_spec(mujoco, spec, model)

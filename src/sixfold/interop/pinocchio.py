@@ -26,6 +26,8 @@ from sixfold.model import (
     Translational,
     Universal,
 )
+from sixfold.model.validate import check_name
+from sixfold.runtime import model_checked
 from sixfold.spatial import Inertia, Transform
 
 X, Y, Z = np.eye(3)
@@ -48,10 +50,28 @@ def to_pinocchio(model: Model) -> Any:
     friction without using them.  Joints that follow others become free.  Pinocchio keeps
     constraints apart from its models: `pinocchio_constraints` makes them.
 
+    Args:
+        model: the robot.
+
+    Returns:
+        A `pinocchio.Model`.
+
     Raises:
-        NotApplicableError: for a user-defined joint, or if Pinocchio is missing.
+        NotApplicableError: for a user-defined joint, or if Pinocchio is not installed.
+        ArgumentError: if `model` is not a `Model`.
+
+    Example:
+        >>> import numpy as np, pinocchio, sixfold as sf
+        >>> arm, q = sf.load("double_pendulum"), np.array([0.1, 0.2])
+        >>> robot = sf.interop.to_pinocchio(arm)
+        >>> list(robot.names)
+        ['universe', 'shoulder', 'elbow']
+        >>> M = pinocchio.crba(robot, robot.createData(), q)
+        >>> np.allclose(M, sf.mass_matrix(arm, q))
+        True
     """
     pin = pinocchio_package()
+    model_checked("to_pinocchio", model)
     robot = pin.Model()
     robot.name = model.name
     robot.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))
@@ -144,7 +164,16 @@ def pinocchio_constraints(model: Model, robot: Any) -> list[Any]:
         here, so give the solver a small mu.
 
     Raises:
-        NotApplicableError: for other constraints, by name, or if Pinocchio is missing.
+        NotApplicableError: for other constraints, by name, or if Pinocchio is not installed.
+        ArgumentError: if an argument is of another type.
+        UnknownNameError: if the robot lacks a joint of the model.
+
+    Example:
+        >>> import sixfold as sf
+        >>> leg = sf.load("four_bar_leg")
+        >>> robot = sf.interop.to_pinocchio(leg)
+        >>> [each.name for each in sf.interop.pinocchio_constraints(leg, robot)]
+        ['knee rod']
     """
     pin = pinocchio_package()
     if not isinstance(model, Model):
@@ -188,9 +217,35 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
     """Return the tree of a `pinocchio.Model`: joints, placements, inertias, frames and gravity.
 
     Joints keep Pinocchio's order and names.  A continuous joint has one coordinate here and two
-    (cosine and sine) there.  Joint damping, friction and rotor inertia, which Pinocchio stores but
-    leaves out of its dynamics, are left out here as well.
+    (cosine and sine) there.  Joint damping, friction and rotor inertia are skipped: Pinocchio
+    stores them, but its dynamics do not use them.
+
+    Args:
+        robot: the `pinocchio.Model`.
+        name: name of the model; by default Pinocchio's.
+
+    Returns:
+        The robot as a `Model`.
+
+    Raises:
+        NotApplicableError: for a joint without a counterpart.
+        ArgumentError: if `robot` is not a `pinocchio.Model`.
+
+    Example:
+        >>> import numpy as np, pinocchio, sixfold as sf
+        >>> robot = pinocchio.buildSampleModelManipulator()
+        >>> arm = sf.interop.from_pinocchio(robot, "arm")
+        >>> arm.nq, arm.joint_names[0]
+        (6, 'shoulder1_joint')
+        >>> M = pinocchio.crba(robot, robot.createData(), np.zeros(6))
+        >>> np.allclose(sf.mass_matrix(arm, np.zeros(6)), M)
+        True
     """
+    if not hasattr(robot, "jointPlacements"):
+        where, fix = "from_pinocchio: argument 'robot'", "build one with pinocchio"
+        raise ArgumentError(where, "a pinocchio.Model", robot, fix)
+    if name is not None:
+        check_name("from_pinocchio: argument 'name'", name)
     gravity = tuple(float(x) for x in robot.gravity.linear)
     builder = ModelBuilder(name or robot.name, gravity=gravity, base_name="universe")
     names = list(robot.names)

@@ -389,6 +389,16 @@ class Env(_EnvBase):
         task: a `Task`, or the name of one of `sixfold.learn.TASKS`.
         number: of the environment.
         dtype: "float64" or "float32".
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> env = sf.learn.Env("cart_pole")
+        >>> seen, infos = env.reset(seed=0)
+        >>> seen.shape, env.action_space.shape
+        ((4,), (1,))
+        >>> seen, reward, terminated, truncated, infos = env.step(np.zeros(1))
+        >>> terminated, truncated
+        (False, False)
     """
 
     metadata: Mapping[str, Any] = {"render_modes": []}
@@ -402,8 +412,8 @@ class Env(_EnvBase):
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin a new episode; return its first observation."""
-        super().reset(seed=seed)
         seen, infos = self._many.reset(seed=seed)
+        super().reset(seed=None if seed is None else _seed(seed))
         return seen[0], infos
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:

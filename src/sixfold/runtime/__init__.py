@@ -1,5 +1,7 @@
 """What runs a quantity: argument checks, prepared calls, kernels, threads."""
 
+from importlib import import_module
+
 from sixfold.runtime.array_libraries import (
     LABELS,
     Call,
@@ -68,6 +70,7 @@ from sixfold.runtime.singular import (
 
 def all_quantities() -> dict[str, Quantity]:
     """Return every row, by name."""
+    import_module("sixfold.quantities")  # its modules add the rows
     return QUANTITIES
 
 

@@ -293,7 +293,9 @@ def rollout(
         >>> bool((slower[:, -1] > q[:, -1]).all())  # they fall more slowly
         True
     """
-    plain = dtype == "float64" and device == "cpu"
+    # arrays have no single answer to ==
+    on_cpu = isinstance(device, str) and device == "cpu"
+    plain = on_cpu and isinstance(dtype, str) and dtype == "float64"
     if plain and not options:
         found = run_prepared(system, q0, v0, tau, dt, steps, integrator, every, out)
         if found is not None:
@@ -308,7 +310,7 @@ def rollout(
     if any(map(is_container, given)):
         how = {"dt": dt, "steps": steps, "integrator": integrator, "every": every, "dtype": dtype}
         return rollout_in_containers(rollout, system, given, how, out)
-    if device != "cpu":
+    if not on_cpu:
         choice("rollout", "device", ("cpu", "opencl"), device)
         return _on_device(system, (q0, v0, tau), out, dt, steps, integrator, every, dtype)
     asked = request(

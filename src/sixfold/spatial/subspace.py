@@ -61,7 +61,16 @@ def _matrix_text(D: Any) -> str:
 class JointMatrix:
     """A small matrix between the degrees of freedom of two joints, or of one.
 
-    That of one joint is symmetric and positive, D = L diag(d) L^T, and can be solved with.
+    That of one joint is symmetric and positive definite; `solve` factors it as L diag(d) L^T.
+
+    Args:
+        rows: the rows of the matrix.
+
+    Example:
+        >>> import sixfold as sf
+        >>> D = sf.spatial.JointMatrix([[2.0, 0.0], [0.0, 4.0]])
+        >>> list(D.solve([1.0, 1.0]))
+        [0.5, 0.25]
     """
 
     __slots__ = ("_factors", "rows")
@@ -205,7 +214,18 @@ class Subspace:
 @displayable(_columns, _text)
 @comparable(lambda T: T.columns)
 class ForceSubspace:
-    """U = I S: forces, one column for each degree of freedom."""
+    """U = I S: forces, one column for each degree of freedom.
+
+    Args:
+        columns: the forces.
+
+    Example:
+        >>> import sixfold as sf
+        >>> slide = sf.spatial.Subspace(sf.spatial.Motion.of([0, 0, 0, 1, 0, 0]))
+        >>> U = sf.spatial.sphere(0.5, mass=2.0) @ slide
+        >>> print(U @ [3.0])
+        Force(n=(0, 0, 0), f=(6, 0, 0))
+    """
 
     __slots__ = ("columns",)
 

@@ -110,7 +110,19 @@ ZERO3 = Vector3(ZERO, ZERO, ZERO)
 
 @comparable(as_tuple=True)
 class Matrix3(NamedTuple):
-    """Three rows."""
+    """A 3x3 matrix: three rows.
+
+    Args:
+        a: first row, a `Vector3`.
+        b: second row.
+        c: third row.
+
+    Example:
+        >>> import sixfold as sf
+        >>> A = sf.spatial.Matrix3.of([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+        >>> A @ sf.spatial.Vector3(1.0, 2.0, 3.0)
+        Vector3(x=-2.0, y=1.0, z=3.0)
+    """
 
     a: Vector3
     b: Vector3
@@ -240,7 +252,22 @@ def _alone(E: Matrix3, k: int, n: int) -> bool:
 
 @comparable(as_tuple=True)
 class Symmetric3(NamedTuple):
-    """A symmetric 3x3 matrix by its six different elements."""
+    """A symmetric 3x3 matrix: its six independent elements.
+
+    Args:
+        xx: diagonal element, as `yy` and `zz`.
+        yy: diagonal element.
+        zz: diagonal element.
+        xy: off-diagonal element, as `xz` and `yz`.
+        xz: off-diagonal element.
+        yz: off-diagonal element.
+
+    Example:
+        >>> import sixfold as sf
+        >>> A = sf.spatial.Symmetric3(1.0, 2.0, 3.0, 0.1, 0.2, 0.3)
+        >>> A @ sf.spatial.Vector3(1.0, 0.0, 0.0)
+        Vector3(x=1.0, y=0.1, z=0.2)
+    """
 
     xx: Scalar
     yy: Scalar

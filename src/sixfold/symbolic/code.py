@@ -35,6 +35,7 @@ from sixfold.runtime import (
     PUBLIC,
     QUANTITIES,
     Quantity,
+    all_quantities,
     graph_of,
     model_checked,
     target_object,
@@ -53,7 +54,7 @@ def _arguments(row: Quantity) -> tuple[str, ...]:
 
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    row.name: _arguments(row) for row in QUANTITIES.values()
+    row.name: _arguments(row) for row in all_quantities().values()
 }
 """Functions that can be exported, and their arguments."""
 

@@ -150,7 +150,7 @@ class PlanarChain:
         return builder.add_frame("end", f"link{self.n}", (before, 0.0, 0.0)).build()
 
 
-def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
+def _check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Return an equation of the skeleton that checks its arguments, by their names, first.
 
     Arrays of two axes or more are many states: the last axis is that of one state, the result is an
@@ -234,7 +234,7 @@ class Skeleton(NamedTuple):
     theta: list[Scalar]
 
 
-@check_arguments
+@_check_arguments
 def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
     """Return where joints and centres of mass are.
 
@@ -267,7 +267,7 @@ def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
     return Skeleton(joints, centers, theta)
 
 
-@check_arguments
+@_check_arguments
 def skeleton_inertia(chain: PlanarChain, q: Numbers) -> list[list[Scalar]]:
     """Return H: h_ij = sum over k >= max(i, j) of m_k r_ik . r_jk + I_k, r_ik from joint to G_k.
 
@@ -300,7 +300,7 @@ def skeleton_inertia(chain: PlanarChain, q: Numbers) -> list[list[Scalar]]:
     return [[element(i, j) for j in n] for i in n]
 
 
-@check_arguments
+@_check_arguments
 def skeleton_bias(
     chain: PlanarChain, q: Numbers, qd: Numbers, *, gravity: Point | None = None
 ) -> list[Scalar]:
@@ -339,7 +339,7 @@ def skeleton_bias(
     return b
 
 
-@check_arguments
+@_check_arguments
 def skeleton_jacobian(
     chain: PlanarChain, q: Numbers, link: int = -1, point: Point | None = None
 ) -> list[list[Scalar]]:
@@ -373,7 +373,7 @@ def skeleton_jacobian(
     ]
 
 
-@check_arguments
+@_check_arguments
 def skeleton_id(
     chain: PlanarChain,
     q: Numbers,
@@ -413,7 +413,7 @@ def skeleton_id(
     return Column(inertial) + b - pushed
 
 
-@check_arguments
+@_check_arguments
 def skeleton_fd(
     chain: PlanarChain,
     q: Numbers,
