@@ -18,7 +18,7 @@ import numpy as np
 
 import sixfold as sf
 from benchmarks.bench.clock import interleaved
-from benchmarks.bench.robots import find
+from benchmarks.names import find_public
 from sixfold.errors import SixfoldError
 from sixfold.runtime import all_quantities
 from sixfold.runtime.quantity import ARRAYS, shape_of
@@ -48,7 +48,7 @@ def measured(name, row, model, count, rounds, clock):
     """Return seconds of the gufunc, the positional and the keyword call; None without a kernel."""
     arrays = drawn(row, model, count)
     place = [model.body_names[-1]] if row.place else []
-    function = getattr(sf, name)
+    function = find_public(name)
     known = set(row.prepared)
     try:
         result = function(model, *arrays.values(), *place)
@@ -84,7 +84,7 @@ def main():
     clock = time.process_time if options.processor else time.perf_counter
     sf.set_threads(1)
     missed = 0
-    for robot in find(options.robots)[0]:
+    for robot in find_public(options.robots)[0]:
         for count in options.sizes:
             ratios, more, without = [], [], []
             for name, row in all_quantities().items():

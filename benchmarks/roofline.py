@@ -25,6 +25,7 @@ import numpy as np
 
 import sixfold as sf
 from benchmarks.bench.clock import fma_peak, interleaved
+from benchmarks.names import find_public
 
 FUNCTIONS = {"inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1}
 """Functions and how many arrays they take."""
@@ -99,7 +100,7 @@ def measured(
     peak: float,
     copy: float,
 ) -> str:
-    kernel = sf.compile(getattr(sf, word), model, dtype=dtype)
+    kernel = sf.compile(find_public(word), model, dtype=dtype)
     times = []
     for states in (4096, 1 << 18):
         q, v = sf.random_state(model, states, seed=0)
@@ -173,7 +174,7 @@ def on_cards(models: dict[str, sf.Model]) -> None:
                 ptx = sf.export(model, word, target="ptx", dtype=kind, name="kernel").files[
                     "kernel.ptx"
                 ]
-                size = traffic(sf.compile(getattr(sf, word), model, dtype=dtype))
+                size = traffic(sf.compile(find_public(word), model, dtype=dtype))
                 print(calculated(f"{name} {word}, {dtype}", str(ptx), size), flush=True)
 
 

@@ -18,6 +18,7 @@ from tests.constraints.support import (
     joint_part,
     tree_of,
 )
+from tests.public_names import find
 
 BY_NUMPY = {"backend": "numpy"}
 
@@ -140,7 +141,7 @@ def parts(found):
 def test_numpy_machine_code_and_256_bits_agree(case, function):
     model, given = case
     listed = [given[letter] for letter in FUNCTIONS[function]]
-    call = getattr(sf, function)
+    call = find(function)
     by_numpy, default = parts(call(model, *listed, **BY_NUMPY)), parts(call(model, *listed))
     single = parts(call(model, *[x.astype(np.float32) for x in listed]))
     with gmpy2.context(precision=256):
@@ -162,7 +163,7 @@ def test_numpy_machine_code_and_256_bits_agree(case, function):
 def test_batches_of_two_axes_and_out_give_the_bits_of_single_calls(case, function):
     model, given = case
     listed = [given[letter] for letter in FUNCTIONS[function]]
-    call = getattr(sf, function)
+    call = find(function)
     wide = [np.stack([x, x[::-1]]) for x in listed]
     found = parts(call(model, *wide))
     out = tuple(np.empty_like(x) for x in found)

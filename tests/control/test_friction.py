@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold import control as controllers
+from sixfold.control import controllers
 
 ARM = sf.load("puma560")
 JUMPING = ARM.with_friction_speed(0.0)

@@ -13,6 +13,7 @@ from sixfold.dynamics.kinematics import no_forces
 from sixfold.model import Model
 from sixfold.scalar import plain
 from sixfold.spatial import Force
+from tests.public_names import find
 
 EPS = float(np.finfo(float).eps)
 
@@ -94,7 +95,7 @@ class ByNumpy:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a public function with its backend chosen."""
-        return partial(getattr(sf, name), backend="numpy")
+        return partial(find(name), backend="numpy")
 
 
 fn = ByNumpy()

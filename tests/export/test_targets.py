@@ -15,6 +15,7 @@ import sixfold as sf
 from sixfold.cli import main
 from sixfold.compiler.llvm import cross_object
 from sixfold.simulation.rollout import _PREPARED
+from tests.public_names import find
 
 COMPILERS = {
     "aarch64": ("aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")),
@@ -101,7 +102,7 @@ def states(model, count):
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
 def test_a_kernel_of_another_processor_has_the_same_bits(target, name, tmp_path):
     model = sf.load("puma560")
-    function = getattr(sf, name)
+    function = find(name)
     arrays = states(model, 23)[: 1 if name == "mass_matrix" else 3]
     found, expected = called(target, tmp_path, model, function, arrays)
     assert np.isfinite(expected).all()
