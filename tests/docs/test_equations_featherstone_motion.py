@@ -5,7 +5,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.dynamics.kinematics import motions, transforms
-from sixfold.model.samples import Rolling
+from sixfold.model import Rolling
 from sixfold.scalar import Dual, cos, differentiate, plain, sin
 from sixfold.spatial import Force, Motion, Subspace, Transform, Vector3, skew
 from tests.docs.support import cross, rows, six, six_columns
