@@ -171,7 +171,7 @@ def _page(path, value, elsewhere):
     """Return the page of one public name."""
     lines = _heading(f"sf.{path}")
     if path in DATA:
-        lines += [f".. autodata:: sixfold.{path}", "   :no-value:", "", f"   {DATA[path]}", ""]
+        lines += [f".. py:data:: sixfold.{path}", "", f"   {DATA[path]}", ""]
     elif inspect.isclass(value):
         members = [] if issubclass(value, BaseException) else ["   :members:"]
         lines += [f".. autoclass:: sixfold.{path}", *members, ""]
