@@ -87,10 +87,23 @@ def topics():
     return found
 
 
+@cache
+def page_names():
+    """Return the page of each public name, by its path.
+
+    `lqr` and `LQR` differ on every file system: a class next to a function has `-class` added.
+    """
+    pages = {path: f"{topic}/{path.split('.')[-1]}" for topic, path, _ in public_names()}
+    functions = {pages[path] for _, path, value in public_names() if not inspect.isclass(value)}
+    for path, page in pages.items():
+        if page != page.lower() and page.lower() in functions:
+            pages[path] = f"{page}-class"
+    return pages
+
+
 def pages():
     """Return the names of all pages, without the suffix."""
-    names = {f"{topic}/{path}" for topic, path, _ in public_names()}
-    return {"index", "commands", *topics(), *names}
+    return {"index", "commands", *topics(), *page_names().values()}
 
 
 def summary(value):
@@ -136,7 +149,7 @@ def write(app):
     for topic, members in groups.items():
         _put(folder / f"{topic}.rst", _topic(topic, members, elsewhere))
         for path, value in members:
-            _put(folder / topic / f"{path}.rst", _page(path, value, elsewhere.get(path)))
+            _put(folder / f"{page_names()[path]}.rst", _page(path, value, elsewhere.get(path)))
     _put(folder / "commands.rst", _commands())
     _put(folder / "index.rst", _index(groups))
     wanted = {folder / f"{page}.rst" for page in pages()}
@@ -161,9 +174,10 @@ def _topic(topic, members, elsewhere):
     lines = [*_heading(title), about, "", ".. list-table::", "   :header-rows: 1", ""]
     lines += ["   * - name", "     - what it is", *["     - in other libraries"] * known]
     for path, value in members:
-        lines += [f"   * - :doc:`sf.{path} <{topic}/{path}>`", f"     - {_about(path, value)}"]
+        lines.append(f"   * - :doc:`sf.{path} <{page_names()[path]}>`")
+        lines.append(f"     - {_about(path, value)}")
         lines += [f"     - {_elsewhere(elsewhere.get(path, {}))}".rstrip()] * known
-    listed = [f"   sf.{path} <{topic}/{path}>" for path, _ in members]
+    listed = [f"   sf.{path} <{page_names()[path]}>" for path, _ in members]
     return "\n".join([*lines, "", ".. toctree::", "   :hidden:", "", *listed, ""])
 
 
@@ -187,7 +201,7 @@ def _index(groups):
     lines = [*_heading("Reference"), "Every public name, by topic.", ""]
     for topic, members in groups.items():
         title, about = topics()[topic]
-        names = [f":doc:`{path.split('.')[-1]} <{topic}/{path}>`" for path, _ in members]
+        names = [f":doc:`{path.split('.')[-1]} <{page_names()[path]}>`" for path, _ in members]
         lines += [f":doc:`{title} <{topic}>`", f"   {about}", "", f"   {', '.join(names)}", ""]
     listed = [f"   {topic}" for topic in groups]
     return "\n".join([*lines, ".. toctree::", "   :hidden:", "", *listed, "   commands", ""])

@@ -79,9 +79,11 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path):
 
 
 def test_the_reference_has_a_page_for_each_public_name():
-    assert {"index", "commands", "control", "control/control.pd", "models/load"} <= reference_pages()
-    assert missing(DOCS / "index.md", "reference/control/control.pd.rst") is None
-    assert missing(DOCS / "index.md", "reference/control/control.no_such.rst")
+    pages = reference_pages()
+    assert {"index", "commands", "control", "control/pd", "models/load"} <= pages
+    assert len({page.lower() for page in pages}) == len(pages)  # some file systems have one case
+    assert missing(DOCS / "index.md", "reference/control/pd.rst") is None
+    assert missing(DOCS / "index.md", "reference/control/no_such.rst")
 
 
 def test_no_page_shows_what_it_would_have_to_fetch():
