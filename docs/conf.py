@@ -34,6 +34,7 @@ myst_heading_anchors = 4
 autosummary_generate = True
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Array", "NDArray")}
 python_maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
 autoclass_content = "class"

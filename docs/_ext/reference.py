@@ -39,6 +39,8 @@ DATA = {
 }
 OURS = re.compile(r"`sf\.([\w.]+)")
 CODE = re.compile(r"`([^`]+)`")
+ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
+NAMES = re.compile(r"^## Names$(.*?)^## ", re.MULTILINE | re.DOTALL)
 # what makes a row of a table more than a pair of names
 MORE = re.compile(r" (?:times|and|@) ")
 
@@ -117,7 +119,7 @@ def names_elsewhere(folder):
     found = {}
     for page, library in LIBRARIES.items():
         text = (folder / "coming_from" / f"{page}.md").read_text(encoding="utf-8")
-        for line in text.splitlines():
+        for line in NAMES.search(text).group(1).splitlines():
             cells = line.strip("| ").split(" | ")
             if not line.startswith("|") or len(cells) != 2 or not cells[1].startswith("`sf."):
                 continue
@@ -126,6 +128,8 @@ def names_elsewhere(folder):
                 continue
             theirs = [code.split("(")[0] for code in CODE.findall(MORE.split(cells[0])[0])]
             ours = OURS.findall(right)
+            if not theirs:
+                continue
             for k, name in enumerate(ours):
                 words = [theirs[k]] if len(theirs) == len(ours) else theirs
                 there = found.setdefault(name, {}).setdefault(library, [])
@@ -287,6 +291,11 @@ def public_path(app, domain, kind, content):
             place += nodes.Text(f"sf.{text.removeprefix('sixfold.')}")
 
 
+def plain_types(app, what, name, value, options, signature, returned):
+    """Write `ArrayLike | None` where autodoc shows the object that stands for the alias."""
+    return tuple(text and ALIAS.sub(r"\1", text) for text in (signature, returned))
+
+
 WRITTEN = {}
 
 
@@ -308,6 +317,7 @@ def setup(app):
     roles.register_local_role("named", named)
     app.connect("builder-inited", write)
     app.connect("object-description-transform", public_path)
+    app.connect("autodoc-process-signature", plain_types)
     app.connect("autodoc-process-docstring", keep_written, priority=100)
     app.connect("autodoc-process-docstring", without_aliases)
     app.connect("autodoc-process-docstring", restore_sentences, priority=900)
