@@ -15,13 +15,17 @@ TOPICS = {
     "model": ("models", "Models", "Joints, bodies, builders and edits."),
     "formats": ("models", "", ""),
     "runtime": ("compilation", "Compilation", "Functions compiled for a model, and threads."),
-    "quantities": ("quantities", "Kinematics and dynamics", "Arrays in, arrays out."),
+    "quantities": (
+        "quantities",
+        "Kinematics and dynamics",
+        "Functions of a model and arrays of states.",
+    ),
     "simulation": ("simulation", "Simulation", "Systems, simulation, rollouts and trajectories."),
     "symbolic": ("equations", "Equations and code", "Closed forms, and code in other languages."),
     "codegen": ("equations", "", ""),
-    "checks": ("checks", "Checks", "Faults of models, and formulations compared."),
-    "control": ("kinematics", "Inverse kinematics", "Poses to joint angles."),
-    "display": ("display", "Pictures, windows and reports", "What a model and a motion look like."),
+    "checks": ("checks", "Checks", "Diagnose models, compare formulations."),
+    "control": ("kinematics", "Inverse kinematics", "Joint angles from poses."),
+    "display": ("display", "Pictures, windows and reports", "Plots, the browser window, reports."),
 }
 LIBRARIES = {
     "pinocchio": "Pinocchio",
