@@ -43,6 +43,7 @@ DATA = {
 }
 OURS = re.compile(r"`sf\.([\w.]+)")
 CODE = re.compile(r"`([^`]+)`")
+ANY_ARRAY = "ndarray[tuple[Any, ...], dtype[Any]]"
 ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
 NAMES = re.compile(r"^## Names$(.*?)^## ", re.MULTILINE | re.DOTALL)
 # what makes a row of a table more than a pair of names
@@ -297,7 +298,8 @@ def public_path(app, domain, kind, content):
 
 def plain_types(app, what, name, value, options, signature, returned):
     """Write `ArrayLike | None` where autodoc shows the object that stands for the alias."""
-    return tuple(text and ALIAS.sub(r"\1", text) for text in (signature, returned))
+    texts = (text and text.replace(ANY_ARRAY, "Array") for text in (signature, returned))
+    return tuple(text and ALIAS.sub(r"\1", text) for text in texts)
 
 
 WRITTEN = {}
