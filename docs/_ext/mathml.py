@@ -48,7 +48,7 @@ def letters(pages):
 
 
 def write_font(app, error):
-    """Write the font of the formulas beside the pages, once they are all there."""
+    """Write the font of the formulas next to the pages, once they are all there."""
     if error is not None or app.builder.format != "html":
         return
     from fontTools import subset

@@ -134,14 +134,15 @@ def test_the_quantity_of_the_page_is_like_those_of_the_library(robot, motor_powe
 
 USE_OF_THE_ROW = """
 import numpy as np, sixfold as sf
+import sixfold.quantities, sixfold.runtime
 from sixfold import motor_power
 arm = sf.load("double_pendulum")
 q, v = sf.random_state(arm, 5, seed=1)
 want = (sf.inverse_dynamics(arm, q, v, v) * v).sum(axis=-1)
 np.testing.assert_allclose(motor_power(arm, q, v, a=v), want, rtol=1e-12)
-assert sf.motor_power is motor_power is sf.evaluate.motor_power
+assert sf.motor_power is motor_power is sixfold.quantities.motor_power
 assert "motor_power" in sf.__all__ and "motor_power" in dir(sf)
-assert "motor_power" in sf.evaluate.all_quantities()
+assert "motor_power" in sixfold.runtime.all_quantities()
 namespace = {}
 exec("from sixfold import *", namespace)
 assert namespace["motor_power"] is motor_power
@@ -149,12 +150,13 @@ assert sf.export(arm, "motor_power").files
 """
 
 
-def test_inside_the_library_one_function_is_enough(tmp_path):
+def test_inside_the_library_one_function_and_one_line_are_enough(tmp_path):
     code, *_ = blocks((DOCS / "howto" / "quantity.md").read_text(encoding="utf-8"))
     shutil.copytree(SOURCE, tmp_path / "sixfold", ignore=shutil.ignore_patterns("__pycache__"))
-    evaluate = tmp_path / "sixfold" / "evaluate"
-    with (evaluate / "quantities" / "dynamics.py").open("a") as file:
+    with (tmp_path / "sixfold" / "quantities" / "dynamics.py").open("a") as file:
         file.write("\n\n" + code[code.index("@quantity") :])
+    with (tmp_path / "sixfold" / "__init__.pyi").open("a") as file:
+        file.write("from sixfold.quantities import motor_power as motor_power\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", USE_OF_THE_ROW], env=environment, capture_output=True, text=True
@@ -163,8 +165,9 @@ def test_inside_the_library_one_function_is_enough(tmp_path):
 
 
 def test_every_module_of_quantities_has_its_star():
-    folder = SOURCE / "evaluate" / "quantities"
+    folder = SOURCE / "quantities"
     text = (folder / "__init__.py").read_text(encoding="utf-8")
     for module in folder.glob("[a-z]*.py"):
-        if module.stem != "contact":  # its quantity is made for a scene, and has no public name
+        # no public names: contact makes a quantity for each scene, readings look them up
+        if module.stem not in ("contact", "readings"):
             assert f"from sixfold.quantities.{module.stem} import *\n" in text

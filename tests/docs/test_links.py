@@ -6,7 +6,6 @@ from functools import cache
 
 import pytest
 
-import sixfold as sf
 from tests.docs.blocks import DOCS
 
 ROOT = DOCS.parent
@@ -47,21 +46,19 @@ def reference_pages():
     """Return the pages that the site writes from docstrings."""
     sys.path.insert(0, str(DOCS / "_ext"))
     try:
-        from reference import GROUPS
+        import reference
     finally:
         sys.path.pop(0)
-    used = {getattr(sf, name) for name in sf.__all__}
-    modules = {getattr(v, "__module__", None) or v.__name__ for v in used}
-    packages = {module.split(".")[1] for module in modules if module.startswith("sixfold.")}
-    return {"index", "commands", *(packages & GROUPS.keys())}
+    return reference.pages()
 
 
 def missing(page, link):
     """Say what is wrong with a link; None if nothing is."""
     path, _, anchor = link.partition("#")
     target = (page.parent / path).resolve() if path else page
-    if target.parent == DOCS / "reference":
-        return None if target.stem in reference_pages() else "no such page of the reference"
+    if target.is_relative_to(written := DOCS / "reference"):
+        name = target.relative_to(written).as_posix().removesuffix(".rst")
+        return None if name in reference_pages() else "no such page of the reference"
     if not target.exists():
         return "no such file"
     if anchor and target.suffix == ".md" and anchor not in anchors(target):
@@ -79,6 +76,14 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# A title, `code`\n\n[x](no.md) [y](#a-title-code) [z](#other) `[c](d)`\n")
     assert [bool(missing(page, link)) for link in links(page)] == [True, False, True]
+
+
+def test_the_reference_has_a_page_for_each_public_name():
+    pages = reference_pages()
+    assert {"index", "commands", "control", "control/pd", "models/load"} <= pages
+    assert len({page.lower() for page in pages}) == len(pages)  # some file systems have one case
+    assert missing(DOCS / "index.md", "reference/control/pd.rst") is None
+    assert missing(DOCS / "index.md", "reference/control/no_such.rst")
 
 
 def test_no_page_shows_what_it_would_have_to_fetch():

@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import sixfold.quantities  # noqa: F401 (fills QUANTITIES)
 from sixfold.arrays import Shape
 from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget
 from sixfold.codegen.languages import (
