@@ -64,10 +64,15 @@ def test_ctrl_c_while_modules_load_prints_no_traceback(share):
 
 @posix
 def test_ctrl_c_in_a_command_ends_it_with_130():
+    # a short run first: how long it takes to begin on this machine, and a kernel on disk
+    begun = time.monotonic()
+    short = start("simulate", "puma560", "--duration", "1", stdout=subprocess.PIPE)
+    assert short.wait(timeout=120) == 0
+    whole = time.monotonic() - begun
     process = start(
-        "simulate", "puma560", "--duration", "20000", "--every", "1000", stdout=subprocess.PIPE
+        "simulate", "puma560", "--duration", "50000", "--every", "1000", stdout=subprocess.PIPE
     )
-    time.sleep(4.0)
+    time.sleep(1.0 + 1.5 * whole)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)[1]
     assert process.returncode in (130, -signal.SIGINT) and b"Traceback" not in said

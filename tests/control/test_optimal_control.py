@@ -264,10 +264,10 @@ def test_both_backward_sweeps_find_the_same_gains(monkeypatch, method, mu):
     rows = np.arange(3)
     state.mu[:] = mu
     near = sweeps._nodes(state, rows)
-    near = sweeps._curved(state, rows, near) if method == "ddp" else near
+    near = sweeps._add_curvature(state, rows, near) if method == "ddp" else near
     found, kept = [], []
-    ways = [lambda: sweeps._swept_in_forces(state, rows, near)]
-    ways.append(lambda: sweeps._swept(state, rows, near))
+    ways = [lambda: sweeps._sweep_forces(state, rows, near)]
+    ways.append(lambda: sweeps._sweep_rows(state, rows, near))
     if method == "ilqr":  # nodes by inverse dynamics, not by F and G
         ways.append(lambda: sweeps._backward(state, rows)[0])
     for sweep in ways:
