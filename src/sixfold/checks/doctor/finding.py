@@ -227,10 +227,10 @@ CODES: dict[str, Code] = {
         ("error",),
         "constraints that cannot all be satisfied",
         "Each closes by itself, but not together with the others, from the neutral configuration "
-        "and from others near it: where they gape least, their gaps lie outside of what any motion "
-        "of the joints changes.",
-        "take one away, or give it more freedoms (a ball for a hinge); if all close elsewhere, "
-        "start sixfold.loops.assemble there",
+        "and from others near it: where their violations are least, these lie outside of what any "
+        "motion of the joints changes.",
+        "take one away, or give it more degrees of freedom (a ball for a hinge); if all close "
+        "elsewhere, start sixfold.loops.assemble there",
     ),
     "constraint-idle": Code(
         ("warning",),
@@ -244,13 +244,14 @@ CODES: dict[str, Code] = {
         "constraint rows that follow from others",
         "The motion is determined, but not how redundant rows share their force: the forces of "
         "least norm are taken. A planar linkage closed by a hinge has three such rows.",
-        "nothing to do for motions; for forces close loops with joints of more freedoms",
+        "nothing to do for motions; for forces close loops with joints of more degrees of freedom",
     ),
     "mechanism-rigid": Code(
         ("warning",),
         "constraints that leave no freedom",
-        "There are as many independent constraint rows as freedoms, so nothing can move.",
-        "check the kinds of joints that close the loops: one of them has too few freedoms",
+        "There are as many independent constraint rows as degrees of freedom, so nothing can move.",
+        "check the kinds of joints that close the loops: one of them has too few degrees of "
+        "freedom",
     ),
     "body-idle": Code(
         ("note",),
