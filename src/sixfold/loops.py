@@ -237,7 +237,7 @@ class Mobility:
 
     @property
     def mobility(self) -> int:
-        """Freedoms that are left."""
+        """Degrees of freedom that are left."""
         return self.freedoms - self.rank
 
     @property
@@ -267,11 +267,11 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
     Args:
         model: a robot with constraints.
         q: a configuration [rad or m], shape (nq,), assembled first if it gapes; near the neutral
-            one if left out.
+            one by default.
 
     Returns:
-        A `Mobility` with freedoms (nv), rows (nc), rank, redundant, mobility and singular: whether
-        fewer rows are independent at q than near it.
+        A `Mobility` with degrees of freedom (nv), rows (nc), rank, redundant, mobility and
+        singular: whether fewer rows are independent at q than near it.
 
     Raises:
         StateError: if the loops cannot be closed from there.
@@ -287,7 +287,7 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
         >>> builder = builder.add_body("rocker", joint=hinge, placement=(1.2, 0, 0), inertia=rod)
         >>> model = builder.close("coupler", "rocker", hinge, (1.2, 0, 0), (1, 0, 0)).build()
         >>> print(sf.loops.mobility(model, [1.0, -1.0, 1.0]))
-        3 freedoms, 5 rows, 3 of them redundant: mobility 1
+        3 degrees of freedom, 5 rows, 3 of them redundant: mobility 1
     """
     model_checked("mobility", model)
     if not model.constraints:
@@ -335,7 +335,7 @@ def actuator_forces(
     """Return the joint forces of chosen motors, and the constraint forces, that give a motion.
 
     M a + C = tau + J^T forces, with tau zero at every joint without a motor.  With more motors than
-    freedoms, or redundant constraints, forces of least size are taken.
+    degrees of freedom, or redundant constraints, forces of least size are taken.
 
     Args:
         model: a robot with constraints.

@@ -72,7 +72,7 @@ def mesh_path(model: Model, mesh: Mesh | str) -> Path:
 
     Allowed are the folder of the robot's file, the package around it, and the `package_dirs` given
     to `load`.  `package://name/rest` is looked for in a `package_dirs` folder (as `name/rest`, or
-    as `rest` when the folder itself is `name`) and in folders `name` around or beside the file.
+    as `rest` when the folder itself is `name`) and in folders `name` around or next to the file.
     Links on disk and `..` are followed first and judged by where they end.
 
     Raises:

@@ -55,11 +55,11 @@ def load(
         package_dirs: folders under which the meshes of `package://` names may be found; nothing
             is read from them here.
         lock: joints to fix: names (at their neutral position) or a mapping from names to positions.
-        mimic: "couple" lets mimic joints follow their masters exactly, with fewer freedoms; "free"
-            gives each a freedom of its own, as most other libraries do.
+        mimic: "couple" lets mimic joints follow their masters exactly, with fewer degrees of
+            freedom; "free" gives each a freedom of its own, as most other libraries do.
         constraints: path of a JSON file with loops, rods, gears and rolling wheels between the
             robot's links and joints, which URDF has no words for; they are added to the model's own
-            ("Loops beside a URDF" in docs/robots.md has the form).
+            ("Loops next to a URDF" in docs/robots.md has the form).
         strict: refuse a file that would be read with a warning.  Otherwise what concerns pictures
             and contact never stops a file, and what is wrong but has one sensible reading is read
             so; each fault is a RobotFileWarning with its line, listed in `model.origin.blemishes`.

@@ -94,8 +94,8 @@ def followers(joints: Mapping[str, UrdfJoint], notes: Notes) -> dict[str, Mimic]
     A joint whose master does not exist or does not move stays free: real files have such joints.
 
     Raises:
-        RobotFileError: at the line of a <mimic> that follows a joint of several freedoms, itself,
-            or others in a ring.
+        RobotFileError: at the line of a <mimic> that follows a joint of several degrees of freedom,
+            itself, or others in a ring.
     """
     laws: dict[str, Mimic] = {}
     for joint in joints.values():

@@ -180,7 +180,7 @@ def excitation(
         speed: limits of speed [rad/s or m/s], shape (nv,).  Joints without limits move by
             2 rad (0.25 m) to either side of zero with at most 1.5 rad/s (0.3 m/s).
         noise: standard deviation of the measured joint forces [N m or N], a number or shape (nv,);
-            1 % of the largest torque if left out.
+            1 % of the largest torque by default.
         friction: unknown friction, as in `identify`.
         rotors: whether rotor inertias are unknown.
         offsets: whether constant torques are unknown.

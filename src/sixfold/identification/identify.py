@@ -114,7 +114,7 @@ def identify(
             parts if v, a and tau are given.
         v: velocities [rad/s or m/s], shape (samples, nv); by default made from positions.
         a: accelerations [rad/s^2 or m/s^2], shape (samples, nv); made from velocities or positions
-            if left out.
+            by default.
         tau: measured joint forces [N m or N], shape (samples, nv), or motor currents with `gains`.
             A floating base has none: its six columns are zeros or left out.
         t: times [s], shape (samples,), or the time between two samples.

@@ -5,9 +5,10 @@ hold numbers of any kind: floats, arrays (a batch lives inside the numbers), Sym
 numbers.  `np.asarray` turns them into arrays, `print` into a short line, a notebook into LaTeX.
 
 Types stand on the left of `@`: `X @ m` moves a motion, `X.star @ f` a force, `I @ v` is a momentum,
-`S @ qd` a motion, `S.T @ f` the part of a force along the freedoms.  `m.cross(u)` is v x for a
-motion u and v x* for a force u, `m.dot(f)` is power.  A motion and a force cannot be added, and an
-array on the left of `@` is an error: take `np.asarray` of both sides to compute with matrices.
+`S @ qd` a motion, `S.T @ f` the part of a force along the degrees of freedom.  `m.cross(u)` is v x
+for a motion u and v x* for a force u, `m.dot(f)` is power.  A motion and a force cannot be added,
+and an array on the left of `@` is an error: take `np.asarray` of both sides to compute with
+matrices.
 """
 
 from sixfold.spatial.body_motion import (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sixfold.checks.doctor.case import Case
 
 MANY = 300
-"""Freedoms above which only a few random states are drawn."""
+"""Degrees of freedom above which only a few random states are drawn."""
 
 
 def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:

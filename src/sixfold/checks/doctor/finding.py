@@ -328,8 +328,9 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     """The findings, the most severe first."""
     figures: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers by name: "bodies", "freedoms", "mass" [kg], of the mass matrix over the sampled
-    "states" its "condition" (scaled) and "smallest_eigenvalue", and of loops the "mobility"."""
+    """Numbers by name: "bodies", "freedoms", "mass" [kg], of the mass matrix over the
+    sampled "states" its "condition" (scaled) and "smallest_eigenvalue", and of loops the
+    "mobility"."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

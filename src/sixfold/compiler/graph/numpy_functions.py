@@ -1,7 +1,7 @@
 """NumPy's functions on traced numbers: those of the table of operations, and others made of them.
 
 NumPy asks the elements of an object array for most functions by name; `Node` has a method for each.
-Some it works out by comparing, and some it asks of the first argument only, be it a plain number:
+Some it computes by comparing, and some it asks of the first argument only, be it a plain number:
 `TracedArray` hands those over itself.
 """
 

@@ -41,7 +41,7 @@ def write_report(
             (T,), contacts and notes; or q alone.  Of a batch the first motion is shown.  What
             `sixfold.identification.identify` returns is shown with measured and modelled torques,
             residuals, parameters and findings.
-        title: heading; the robot's name when left out.
+        title: heading; the robot's name by default.
 
     Returns:
         The path of the file.

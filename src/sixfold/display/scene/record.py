@@ -184,7 +184,7 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
         model: the robot.
         source: an object or mapping with q (T, nq), t (T,) and, if it likes, v, a, tau, energies,
             contacts and notes; or q itself.  A batch of motions has q (N, T, nq).
-        t: times [s], shape (T,); those of the source, or 60 rows a second, when left out.
+        t: times [s], shape (T,); those of the source, or 60 rows a second, by default.
 
     Raises:
         ShapeError: if a shape does not fit the model or the times.
@@ -256,7 +256,7 @@ def finite(function: str, name: str, value: Any, shape: str) -> Array:
 def _column(
     function: str, name: str, value: Any, lead: tuple[int, ...], tail: tuple[int, ...]
 ) -> Array:
-    """Return the rows of the first motion of an array beside q."""
+    """Return the rows of the first motion of an array next to q."""
     array = finite(function, name, value, "one row for each time")
     if array.shape not in ((*lead, *tail), (lead[-1], *tail)):
         shown = ", ".join(str(n) for n in (lead[-1], *tail))

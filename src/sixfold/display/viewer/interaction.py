@@ -302,7 +302,7 @@ def _holding(model: Model, q: Array) -> Any:
 
 
 FULL_POSE = 6
-"""Freedoms below the frame from which a position and a rotation can be asked for."""
+"""Degrees of freedom below the frame from which a position and a rotation can be asked for."""
 TOLERANCE = 1e-6
 """What inverse kinematics may leave [m and rad]: less than a picture shows."""
 FARTHEST = 1e6

@@ -15,7 +15,7 @@ Rows = Sequence[Sequence[Scalar]]
 
 
 def path(parent: Sequence[int], k: int) -> Iterator[int]:
-    """Yield the freedoms that support k, nearest first, without k."""
+    """Yield the degrees of freedom that support k, nearest first, without k."""
     k = parent[k]
     while k >= 0:
         yield k

@@ -59,7 +59,7 @@ class PlanarChain:
         l: lengths [m].
         com: centre of mass (along, across) in link axes for each link [m]; half the length when
             left out.
-        gravity: acceleration (x, y) [m/s^2], or one number g for (0, -g); none when left out.
+        gravity: acceleration (x, y) [m/s^2], or one number g for (0, -g); none by default.
 
     Example:
         >>> import numpy as np, sixfold as sf
@@ -310,7 +310,7 @@ def skeleton_bias(
         chain: the links.
         q: relative joint angles [rad], n numbers or (..., n).
         qd: their rates [rad/s], n numbers or (..., n).
-        gravity: (x, y) [m/s^2] in place of the chain's own.
+        gravity: (x, y) [m/s^2] instead of the chain's own.
 
     Returns:
         Joint torques [N m], n numbers or (..., n).
@@ -343,7 +343,7 @@ def skeleton_bias(
 def skeleton_jacobian(
     chain: PlanarChain, q: Numbers, link: int = -1, point: Point | None = None
 ) -> list[list[Scalar]]:
-    """Return J_E (2 x n) of a point given in the axes of a link; the link's end when left out.
+    """Return J_E (2 x n) of a point given in the axes of a link; the link's end by default.
 
     Args:
         chain: the links.
@@ -392,10 +392,10 @@ def skeleton_id(
         q: relative joint angles [rad], n numbers or (..., n).
         qd: their rates [rad/s].
         qdd: their accelerations [rad/s^2].
-        f_E: external force (x, y) [N]; none when left out.
+        f_E: external force (x, y) [N]; none by default.
         link: the link that it acts on, from 0, or from the end if negative.
-        point: where, in link axes [m]; the end of the link when left out.
-        gravity: (x, y) [m/s^2] in place of the chain's own.
+        point: where, in link axes [m]; the end of the link by default.
+        gravity: (x, y) [m/s^2] instead of the chain's own.
 
     Returns:
         Joint torques [N m]: n numbers, or an array (..., n) when an argument is an array of many
@@ -432,10 +432,10 @@ def skeleton_fd(
         q: relative joint angles [rad], n numbers or (..., n).
         qd: their rates [rad/s].
         tau: joint torques [N m].
-        f_E: external force (x, y) [N]; none when left out.
+        f_E: external force (x, y) [N]; none by default.
         link: the link that it acts on, from 0, or from the end if negative.
-        point: where, in link axes [m]; the end of the link when left out.
-        gravity: (x, y) [m/s^2] in place of the chain's own.
+        point: where, in link axes [m]; the end of the link by default.
+        gravity: (x, y) [m/s^2] instead of the chain's own.
 
     Returns:
         Accelerations [rad/s^2]: n numbers, or an array (..., n) when an argument is an array of

@@ -51,7 +51,7 @@ MAX_STRAIGHT_OPERATIONS = 9_000
 """Operations up to which straight-line code is preferred where both forms exist."""
 
 MAX_STRAIGHT_FREEDOMS = 16
-"""Freedoms up to which it always is, and the other form is not even traced."""
+"""Degrees of freedom up to which it always is, and the other form is not even traced."""
 
 # -- the tree of a kernel
 

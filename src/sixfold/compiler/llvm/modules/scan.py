@@ -186,7 +186,7 @@ _LINE = 64
 
 
 def _expect(scan: Scan, W: int, p: int, pieces: int) -> str:
-    """Return @expect_p: have output rows of a step fetched while the step is worked out.
+    """Return @expect_p: have output rows of a step fetched while the step is computed.
 
     Each piece fetches its share; a processor waits for no more than a few lines at a time.
     """

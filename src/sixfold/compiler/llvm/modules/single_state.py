@@ -49,7 +49,7 @@ def text(layout: Layout, most: int | None = None) -> str:
 
     Args:
         layout: of the arrays.
-        most: states that it takes at the most, whatever `self` is; any number if left out.
+        most: states that it takes at the most, whatever `self` is; any number by default.
     """
     if not possible(layout):
         return ""

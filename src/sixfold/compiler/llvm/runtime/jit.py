@@ -44,7 +44,7 @@ WIDTHS = (1, 2, 4, 8)
 
 
 def lanes(dtype: str = "float64") -> int:
-    """Return how many states are worked out at once: what a vector holds; 1 without fused products.
+    """Return how many states are computed at once: what a vector holds; 1 without fused products.
 
     Single precision fills a vector of at most 8.  The environment variable SIXFOLD_LANES sets the
     number for both precisions; it is read whenever a kernel is made.
@@ -133,7 +133,7 @@ def _c_library() -> Any:
 
 _numbers = itertools.count()
 LIBRARY_BYTES = 90_000
-"""Memory of a library of the linker beside its code: 1,024 small kernels took 122 MB."""
+"""Memory of a library of the linker next to its code: 1,024 small kernels took 122 MB."""
 
 
 class Loaded:

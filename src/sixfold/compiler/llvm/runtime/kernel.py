@@ -85,7 +85,7 @@ class Kernel:
 
         Args:
             size: bytes of its arguments and results.
-            states: how many there are in a call; any number if left out.
+            states: how many there are in a call; any number by default.
         """
         return self._streaming if size >= MIN_STREAMING_BYTES else self.ufunc
 

@@ -87,7 +87,7 @@ class LongKernel(Kernel):
 
         Args:
             size: bytes of its arguments and results.
-            states: how many there are in a call; any number if left out.
+            states: how many there are in a call; any number by default.
         """
         few = states is not None and 0 < states <= one_state.MAX_STATES
         return self.few.ufunc if few else self.many.ufunc_for(size)

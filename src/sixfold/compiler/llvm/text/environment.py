@@ -2,7 +2,7 @@
 
 Other libraries of the process may have numbers below the normal range taken for zero (flush to
 zero), another rounding, or exceptions that stop the process.  A kernel works with none of that, so
-that its bits are the same beside any library, and afterwards everything is as it was.  So are the
+that its bits are the same next to any library, and afterwards everything is as it was.  So are the
 flags that tell of invalid operations: a state that is not finite is an answer, not a reason for a
 warning.  On processors that are not listed nothing is set.
 """

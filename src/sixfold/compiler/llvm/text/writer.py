@@ -250,7 +250,7 @@ class Block:
         return self.emit(f"shufflevector {self.real} {value}, {self.real} undef, {kind} <{mask}>")
 
     def widened(self, value: str) -> str:
-        """Return a value in double precision, in which other functions are worked out."""
+        """Return a value in double precision, in which other functions are computed."""
         wide, _ = types(self.W)
         return value if wide == self.real else self.emit(f"fpext {self.real} {value} to {wide}")
 
@@ -274,7 +274,7 @@ class Block:
         return "\n".join([head, *self.head, *self.lines, *last, "}\n"])
 
     def operation(self, op: Any, x: list[str]) -> str:
-        """Write one operation of the graph; sine and cosine of one angle are worked out once."""
+        """Write one operation of the graph; sine and cosine of one angle are computed once."""
         if op == COPY or isinstance(op, Argument):
             return x[0]
         if op in ("sin", "cos"):
