@@ -67,12 +67,10 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.opencl_robots
 
 # allocators that fill and guard memory: Python's own and the C library's
-# with these allocators some functions are too far away for our own loader; LLVM's takes over
-FAR_CODE := --deselect tests/llvm/test_code_pages.py::test_functions_and_data_elsewhere_are_reached
 .PHONY: test-memory
 test-memory: $(READY)
 	PYTHONMALLOC=debug MALLOC_PERTURB_=165 MALLOC_CHECK_=3 SIXFOLD_CACHE=off \
-	  $(BIN)/python -X dev -m pytest -n $(PROCESSES) tests/llvm tests/evaluate $(FAR_CODE)
+	  $(BIN)/python -X dev -m pytest -n $(PROCESSES) tests/llvm tests/evaluate
 
 # what depends on how many states are worked out at once, with each number of them
 test-lanes: $(READY)
