@@ -70,7 +70,9 @@ def test_a_report_and_a_view_are_handed_the_motion(monkeypatch, tmp_path):
     assert len(made) == len(again) == 101
 
 
-@pytest.mark.parametrize(("option", "room"), [("report", "report"), ("view", "viewer")])
+@pytest.mark.parametrize(
+    ("option", "room"), [("report", "display.report"), ("view", "display.viewer")]
+)
 def test_a_room_that_is_not_installed_is_named_before_the_run(option, room, monkeypatch):
     monkeypatch.setitem(sys.modules, f"sixfold.{room}", None)
     result = run("pendulum", f"--{option}", *(["x.html"] if option == "report" else []))

@@ -199,8 +199,10 @@ class PooledCalls:
         self.plain, self.ufunc, self.layout = plain, ufunc, layout
         self.inputs, self.bytes_each = len(layout.inputs), sum(layout.output_sizes) * layout.item
 
-    def unbounded(self, *given: Any) -> Any:
+    def unbounded(self, *given: Any, **options: Any) -> Any:
         """Evaluate plain arrays of any number of states; give None for anything else."""
+        if options:
+            return None
         found = self.plain(*given)
         if found is None and (results := self._results(given)):
             found = self.plain(*given[: self.inputs], *results)
