@@ -30,8 +30,14 @@ ROOT = Path(__file__).resolve().parent.parent
 # Names below `sixfold` that a case uses; the first one that a commit has is taken.
 NAMES = {
     "Loop": ("model.constraint.Loop", "model.Loop"),
-    "forward_derivatives": ("forward_dynamics_derivatives", "derivatives.forward_dynamics_derivatives"),
-    "inverse_derivatives": ("inverse_dynamics_derivatives", "derivatives.inverse_dynamics_derivatives"),
+    "forward_derivatives": (
+        "forward_dynamics_derivatives",
+        "derivatives.forward_dynamics_derivatives",
+    ),
+    "inverse_derivatives": (
+        "inverse_dynamics_derivatives",
+        "derivatives.inverse_dynamics_derivatives",
+    ),
     "set_threads": ("set_threads", "threads.set_threads"),
     "ContactPoint": ("ContactPoint", "contact.ContactPoint"),
     "Ground": ("Ground", "contact.Ground"),

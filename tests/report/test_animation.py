@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold import lazy
 from sixfold.display.report import animation
-from sixfold.lazy import optional
 
 PIL = pytest.importorskip("PIL.Image", reason="pillow is not installed")
 pytest.importorskip("matplotlib")
@@ -51,7 +51,7 @@ def test_without_ffmpeg_the_message_names_the_way_out(swing, tmp_path, monkeypat
         raise ImportError(module)
 
     monkeypatch.setattr(animation.shutil, "which", lambda name: None)
-    monkeypatch.setattr(optional, "import_module", absent)
+    monkeypatch.setattr(lazy, "import_module", absent)
     with pytest.raises(sf.errors.NotApplicableError, match=r"sixfold\[animate\].*\.gif"):
         swing.animate(tmp_path / "a.mp4")
     assert not (tmp_path / "a.mp4").exists()

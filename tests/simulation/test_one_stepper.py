@@ -1,6 +1,7 @@
 """`simulate` and `rollout` take the same steps, bit for bit, and refuse the same input alike."""
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -226,7 +227,9 @@ def test_the_same_bad_input_gives_the_same_error(case):
     with pytest.raises(kind) as rolled:
         sf.rollout(model, q0, v0, steps=5, **given)
     assert type(simulated.value) is type(rolled.value)
-    text = str(simulated.value).replace("simulate", "rollout").replace(", 'solve_ivp'", "")
+    text = str(simulated.value).replace("simulate", "rollout")
+    # SciPy's methods have no steps of a fixed length
+    text = re.sub(r", '(solve_ivp|DOP853|RK45|RK23|Radau|BDF|LSODA)'", "", text)
     assert str(rolled.value) == text
 
 

@@ -173,7 +173,6 @@ def test_a_place_without_a_force_is_refused():
         "simulate pendulum --limits --duration 0.01",
         "export pendulum --language python --dtype float",
         "check pendulum --json --all",
-        "bench pendulum --quick --longest 100",
         "view pendulum --robot puma560",
         "compare pendulum --floating-base",
     ],
