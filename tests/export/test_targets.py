@@ -166,7 +166,7 @@ def test_a_rollout_of_another_processor_has_the_same_bits(target, tmp_path):
     q0, v0 = sf.random_state(model, rows, seed=1)
     tau = np.random.default_rng(1).standard_normal((rows, steps, model.nv))
     q, v = sf.rollout(model, q0, v0, tau, dt=dt, steps=steps, every=10)
-    _, kernel = _PREPARED[id(model), "semi_implicit_euler", True]
+    _, kernel, _ = _PREPARED[id(model), "semi_implicit_euler", True]
     code = cross_object(kernel, "kernel", target)
     times = np.broadcast_to(np.arange(steps)[:, None] * dt, (rows, steps, 1))
     arrays = [q0, v0, np.array([dt]), times, tau]

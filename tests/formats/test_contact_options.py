@@ -73,7 +73,7 @@ def test_wrong_numbers_of_contact_do_not_stop_a_file(tmp_path, given, what):
     text = text.replace(' friction="0.3 0.01 0.002"', "")
     model = loaded(tmp_path, text)
     (blemish,) = model.origin.blemishes
-    assert f"{what}; it is read as if left out" in blemish
+    assert f"{what}; the default is used" in blemish
     assert model.geometries[1].contact.friction == (0.7, 0.005, 0.0001)
     with pytest.raises(sf.errors.RobotFileError, match=what):
         sf.load(tmp_path / "m.xml", strict=True)

@@ -80,7 +80,7 @@ def check_attributes(element: Element, file: str, notes: Notes) -> dict[str, str
                 error = _error(element, file, name, what)
                 if not contact and name != "rgba" and value.strip():
                     raise error
-                left = "the colour is left out" if name == "rgba" else "it is read as by default"
+                left = "the colour is left out" if name == "rgba" else "the default is used"
                 notes.blemish(error, left)
             elif name == "mass" and any(float(word) < 0 for word in value.split()):
                 # MuJoCo itself takes it for zero where the body does not move

@@ -475,7 +475,7 @@ class Fields:
         value = self.element.attributes.get(attribute)
         if value is not None and default is not None and not value.strip(_BLANKS):
             what, fix = f"attribute '{attribute}' is empty", "write the numbers or remove it"
-            self.repair(what, "it is read as by default", fix)
+            self.repair(what, "the default is used", fix)
             return default
         if value is None:
             if default is None:

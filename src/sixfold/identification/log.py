@@ -43,6 +43,7 @@ NAMES = {
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".parquet")
 MAX_COLUMNS = 100_000  # columns of one quantity
 MAX_LINE = 2**20  # characters of a line before the numbers
+MAX_HEAD_LINES = 20_000  # blank lines and comments before the first numbers
 Column = str | int  # A column by its name or its number, counted from 0
 
 
@@ -219,7 +220,11 @@ def _head(stream: TextIOBase) -> tuple[list[str] | None, str | None]:
     """
     lines = _lines(stream)
     comment, place, line = "", stream.tell(), next(lines, "")
+    count = 0
     while line and (not line.strip() or line.lstrip().startswith("#")):
+        count += 1
+        if count > MAX_HEAD_LINES:  # each of them costs a look at the place in the file
+            raise ValueError(f"more than {MAX_HEAD_LINES:,} lines without numbers stand first")
         comment = line.strip().lstrip("#").strip() or comment
         place, line = stream.tell(), next(lines, "")
     delimiter, fields = _split_first(stream, place, line)
