@@ -365,7 +365,7 @@ def test_results_may_live_until_the_process_ends():
 
 
 def test_results_dropped_by_many_threads_all_come_back(kept, monkeypatch):
-    monkeypatch.setattr(result_memory, "MIN_BYTES", 1 << 10)
+    monkeypatch.setattr(result_memory, "MIN_POOLED_BYTES", 1 << 10)
     wrong = []
 
     def work(seed):

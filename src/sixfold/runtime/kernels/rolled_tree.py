@@ -163,6 +163,10 @@ class RolledModel:
         """Return one column for each body."""
         return PerItem({item: list(forces[item]) for item in self.recorder.items})
 
+    def locate(self, name: str) -> Any:
+        """Refuse a named body: loops over kinds of joints know no single one."""
+        raise lazily("sixfold.compiler.graph.rolled").NotRolled(f"body or frame '{name}' is named")
+
     def _split(self, x: Any, sizes: Sequence[int]) -> dict[Item, Column]:
         if isinstance(x, InputArray):
             return {
