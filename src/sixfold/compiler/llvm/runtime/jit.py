@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -13,10 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from sixfold.compiler.llvm.modules import array_fields
+from sixfold.compiler.llvm.runtime import code_pages
 from sixfold.compiler.llvm.runtime.limits import check_limits
+from sixfold.compiler.llvm.runtime.object_file import NotPlaceable, ObjectFile
 from sixfold.compiler.llvm.text import environment
-from sixfold.errors import KernelMemoryError, OptionError
-from sixfold.forks import Rank, Returns, fork_lock, watch_lock
+from sixfold.errors import OptionError
+from sixfold.forks import Rank, watch_lock
 
 
 @lru_cache(maxsize=1)
@@ -28,6 +29,11 @@ def binding() -> Any:
         watch_lock(llvm.ffi.lib._lock._lock, Rank.COMPILER)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
+        function = getattr(ctypes.pythonapi, name)
+        llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+    for name, address in array_fields.symbols().items():
+        llvm.add_symbol(name, address)
     return llvm
 
 
@@ -105,89 +111,86 @@ def assembly(text: str) -> str:
         return str(machine().emit_assembly(module))
 
 
-@lru_cache(maxsize=1)
-def _linker() -> Any:
-    """Return LLVM's just-in-time linker (ORC) for this process."""
-    return binding().create_lljit_compiler(machine(), suppress_errors=True)
-
-
-@lru_cache(maxsize=1)
-def _imports() -> dict[str, int]:
-    """Return the functions and objects outside that code may refer to, by name."""
-    names = {
-        ctypes.pythonapi: ("PyMem_RawMalloc", "PyMem_RawFree"),
-        _c_library(): ("memcpy", "memset"),
-    }
-    found = {
-        name: int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
-        for library, functions in names.items()
-        for name in functions
-    }
-    return found | array_fields.symbols()
-
-
-def _c_library() -> Any:
-    """Return the C library."""
-    return ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
-
-
-_numbers = itertools.count()
-LIBRARY_BYTES = 90_000
-"""Memory of a library of the linker next to its code: 1,024 small kernels took 122 MB."""
-
-
 class Loaded:
     """Object code in memory; keep it as long as its functions may be called."""
 
     def __init__(self, code: bytes) -> None:
-        """Load object code as a library of its own; it is linked when an address is wanted."""
-        check_limits()
-        self._name, self.size = f"kernel{next(_numbers)}", len(code) + LIBRARY_BYTES
-        self._linker, self._trackers = _linker(), []
-        self._addresses: dict[str, int] = {}
-        library = binding().JITLibraryBuilder().add_object_img(code)
-        for name, address in _imports().items():
-            library.import_symbol(name, address)
-        with _unloader():
-            self._trackers.append(library.link(self._linker, self._name))
+        """Load and link object code."""
+        self._pages: code_pages.Pages | None = None
+        self._unwind = 0
+        if code_pages.possible():
+            with contextlib.suppress(NotPlaceable):
+                self._place(ObjectFile(code))
+        if self._pages is None:
+            self._engine, self.size = _engine(code), len(code)
+
+    def _place(self, found: ObjectFile) -> None:
+        self._pages = code_pages.store(found.size, lambda base: found.image(base, _resolve))
+        self.size, self._symbols = self._pages.size, found.symbols
+        if found.unwind is not None and _unwinder():
+            self._unwind = self._pages.address + found.unwind
+            _unwinder()[0](self._unwind)
 
     def address(self, name: str) -> int:
-        """Return the address of a function.
-
-        Raises:
-            KernelMemoryError: if the code cannot be linked.
-        """
-        if name not in self._addresses:
-            try:
-                found = self._linker.lookup(self._name, name)
-            except RuntimeError as error:
-                raise KernelMemoryError(
-                    f"no kernel: LLVM cannot link {name!r}",
-                    error,
-                    "drop kernels and large arrays that are not needed any more, or raise the"
-                    " limits of the process (ulimit -v, sysctl vm.max_map_count)",
-                ) from None
-            self._trackers.append(found)
-            self._addresses[name] = found[name]
-        return self._addresses[name]
+        """Return the address of a function, 0 if there is none."""
+        if self._pages is None:
+            return int(self._engine.get_function_address(name))
+        return self._pages.address + self._symbols[name] if name in self._symbols else 0
 
     def __del__(self, ending: Any = sys.is_finalizing) -> None:
-        """Unload the code, unless the process ends: threads may still be in it then."""
-        for tracker in self.__dict__.get("_trackers", ()):
-            if ending():
-                tracker.detach()
-            else:
-                _unloader().give(tracker)
+        """Give the memory back; not at the end of the process, when threads may still be here."""
+        pages = getattr(self, "_pages", None)
+        if pages is None or ending():
+            return
+        if self._unwind:
+            _unwinder()[1](self._unwind)
+        code_pages.release(pages)
+
+
+def _engine(code: bytes) -> Any:
+    """Return LLVM's own loader with object code in it."""
+    check_limits()
+    llvm = binding()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def _resolve(name: str) -> int:
+    """Return the address of a symbol, 0 if there is none."""
+    found = binding().address_of_symbol(name)
+    if found:
+        return int(found)
+    for library in _libraries():
+        with contextlib.suppress(AttributeError):
+            return int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
+    return 0
 
 
 @lru_cache(maxsize=1)
-def _unloader() -> Returns:
-    """Return what unloads code as soon as no other thread is inside LLVM."""
+def _libraries() -> list[Any]:
+    found = [ctypes.CDLL(None)]
+    with contextlib.suppress(OSError):
+        found.append(ctypes.CDLL("libm.so.6"))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _unwinder() -> tuple[Any, ...]:
+    """Return the functions that tell the unwinder of code, and that it is gone; () without them.
+
+    When the interpreter ends, threads that want its lock are ended by unwinding their stacks, and
+    the unwinder has to find its way through kernels.
+    """
     try:
-        lock = binding().ffi.lib._lock._lock
-    except AttributeError:
-        lock = fork_lock(Rank.CODE)
-    return Returns(lock, lambda tracker: tracker.close())
+        library = ctypes.PyDLL("libgcc_s.so.1")
+        found = (library["__register_frame"], library["__deregister_frame"])
+    except (OSError, AttributeError):
+        return ()
+    for function in found:
+        function.argtypes, function.restype = [ctypes.c_void_p], None
+    return found
 
 
 @contextmanager
