@@ -13,9 +13,6 @@ from sixfold import forks
 from sixfold.runtime.kernels import kernels
 from tests.long.forks import cart, run
 
-# code is unloaded under the lock of llvmlite; a lock of our own is a fallback
-RANKS = [rank for rank in forks.Rank if rank is not forks.Rank.CODE]
-
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
@@ -80,7 +77,7 @@ def warm():
     sf.set_threads(before)
 
 
-@pytest.mark.parametrize("rank", RANKS, ids=lambda rank: rank.name.lower())
+@pytest.mark.parametrize("rank", list(forks.Rank), ids=lambda rank: rank.name.lower())
 def test_a_fork_waits_for_a_lock_that_another_thread_holds(rank, held):
     held(forks._locks[rank], 0.2)
     start = time.monotonic()
@@ -89,7 +86,7 @@ def test_a_fork_waits_for_a_lock_that_another_thread_holds(rank, held):
     everything(30.0 + rank)  # the parent's locks are free again
 
 
-@pytest.mark.parametrize("rank", RANKS, ids=lambda rank: rank.name.lower())
+@pytest.mark.parametrize("rank", list(forks.Rank), ids=lambda rank: rank.name.lower())
 def test_a_lock_that_is_never_released_is_new_in_the_child(rank, held, monkeypatch):
     monkeypatch.setattr(forks, "PATIENCE", 0.05)
     held(forks._locks[rank], None)
@@ -102,7 +99,7 @@ def test_a_fork_does_not_wait_for_a_kernel_that_is_being_made(held):
 
 
 def test_a_thread_may_fork_while_it_holds_locks():
-    for rank in RANKS:
+    for rank in forks.Rank:
         with forks._locks[rank]:
             assert in_child(lambda rank=rank: forks._locks[rank].release() or everything(60.0))
 
