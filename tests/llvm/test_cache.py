@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 import sixfold as sf
 from sixfold.compiler.graph import trace
 from sixfold.compiler.llvm import Layout, build, toolchain
-from sixfold.compiler.llvm.runtime import cache, jit
+from sixfold.compiler.llvm.runtime import cache, jit, kernel
 from tests.long import foreign_folders, full_disk, killed_writers
 
 
@@ -128,14 +129,33 @@ def test_a_model_is_found_without_tracing_and_gives_the_same_bits(folder):
     assert runs[0] == runs[1]
 
 
-def test_other_source_other_name(monkeypatch):
-    from sixfold.compiler.llvm.runtime import kernel
+def test_a_changed_algorithm_does_not_get_the_kernel_of_the_old_one(tmp_path):
+    source = tmp_path / "src"
+    shutil.copytree(Path(cache.__file__).parents[3], source / "sixfold")
+    code = (
+        "import sixfold as sf; m = sf.load('double_pendulum')\n"
+        "print(sf.potential_energy(m, [0.3, 0.4]))\n"
+    )
 
-    first = kernel.toolchain()
+    def energy():
+        environment = {**os.environ, "SIXFOLD_CACHE_DIR": str(tmp_path / "kernels")}
+        environment |= {"PYTHONPATH": str(source)}
+        run = [sys.executable, "-c", code]
+        return float(subprocess.check_output(run, text=True, env=environment))
+
+    first = energy()
+    page = source / "sixfold" / "dynamics" / "energy.py"
+    page.write_text(page.read_text().replace("spring_energy(tree, q) -", "1000.0 -"))
+    assert energy() == pytest.approx(first + 1000.0)
+
+
+def test_object_code_depends_on_the_compiler_alone(monkeypatch):
     kernel._compiler.cache_clear()
-    monkeypatch.setattr(kernel, "source_digest", lambda: "another version")
+    asked = []
+    monkeypatch.setattr(kernel, "source_digest", lambda *names: asked.extend(names) or "another")
     try:
-        assert kernel.toolchain() != first
+        assert "another" in kernel.toolchain()
+        assert asked == ["compiler", "scalar"]
     finally:
         kernel._compiler.cache_clear()
 

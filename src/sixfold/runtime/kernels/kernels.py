@@ -194,6 +194,7 @@ def _made(
         repr(layout),
         ",".join(inputs),
         form or "",
+        llvm.cache.source_digest(),  # a changed algorithm is another function
         *llvm.toolchain(),
     )
     kept = llvm.cache.read(name) if known else None

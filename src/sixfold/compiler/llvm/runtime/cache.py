@@ -58,12 +58,12 @@ def digest(*parts: str | bytes) -> str:
     return total.hexdigest()
 
 
-@lru_cache(maxsize=1)
-def source_digest() -> str:
-    """Return a hash of every source file of the package."""
-    root = Path(__file__).parents[2]
+@lru_cache(maxsize=4)
+def source_digest(*packages: str) -> str:
+    """Return a hash of every source file of the library, or of some of its packages."""
+    root = Path(__file__).parents[3]
     total = hashlib.blake2b(digest_size=16)
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(path for name in packages or ("",) for path in (root / name).rglob("*.py")):
         total.update(str(path.relative_to(root)).encode())
         total.update(path.read_bytes())
     return total.hexdigest()

@@ -278,7 +278,7 @@ def _module(text: str, layout: Layout, lanes: int) -> str:
 
 
 def toolchain() -> tuple[str, ...]:
-    """Return everything else the object code depends on: compiler, machine, lanes, this library."""
+    """Return what object code depends on besides its program: LLVM, machine, lanes, our compiler."""
     return (*_compiler(), str(jit.lanes("float64")), str(jit.lanes("float32")))
 
 
@@ -286,4 +286,4 @@ def toolchain() -> tuple[str, ...]:
 def _compiler() -> tuple[str, ...]:
     import llvmlite
 
-    return (llvmlite.__version__, *jit.host(), source_digest())
+    return (llvmlite.__version__, *jit.host(), source_digest("compiler", "scalar"))
