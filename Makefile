@@ -65,6 +65,7 @@ test-long: $(READY)
 	$(BIN)/python -m tests.long.optimal_shares --starts 100
 	$(BIN)/python -m tests.long.humanoid_trajectory
 	$(BIN)/python -m tests.long.opencl_robots
+	$(BIN)/python -m tests.long.mutants --mutants 60
 
 # allocators that fill and guard memory: Python's own and the C library's
 .PHONY: test-memory

@@ -278,7 +278,7 @@ def _module(text: str, layout: Layout, lanes: int) -> str:
 
 
 def toolchain() -> tuple[str, ...]:
-    """Return what object code depends on besides its program: LLVM, machine, lanes, our compiler."""
+    """Return what object code depends on besides its program: LLVM, machine, lanes, compiler."""
     return (*_compiler(), str(jit.lanes("float64")), str(jit.lanes("float32")))
 
 
