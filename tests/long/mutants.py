@@ -3,8 +3,8 @@
     python -m tests.long.mutants [--mutants 60] [--seed 1] [--minutes 10] [--commit HEAD] [--list]
 
 Mutants are drawn over all packages in turn.  Each is tried in a copy of the commit, with the tests
-that the table of CONTRIBUTING.md names for its package, until the first failure.  The exit status is
-1 if some survive: each is a missing test, or changes nothing that a user can see.
+that the table of CONTRIBUTING.md names for its package, until the first failure.  The exit status
+is 1 if some survive: each is a missing test, or changes nothing that a user can see.
 """
 
 from __future__ import annotations
