@@ -32,7 +32,7 @@ from sixfold.model.geometry import CONTACT_NUMBERS
 from sixfold.scalar import exact
 from sixfold.spatial import IDENTITY3, Inertia, Transform, Vector3
 from sixfold.spatial.rotations import exact_rotation, matrix_of_rotation, rpy_to_rotation
-from sixfold.spatial.vector3 import Symmetric3
+from sixfold.spatial.vectors import Symmetric3
 
 Numbers = tuple[float, ...]
 WRITE = 'write <mass value="..."/> [kg] and <inertia ixx="..." .../> [kg m^2]'

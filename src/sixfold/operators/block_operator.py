@@ -18,7 +18,7 @@ from sixfold.model import Model
 from sixfold.runtime import Argument, checked, enough_memory
 from sixfold.scalar import Scalar
 from sixfold.spatial import Column, Force, Motion, to_array
-from sixfold.spatial.quantity import number_text
+from sixfold.spatial.vectors import number_text
 
 Numbers = list[Any]
 

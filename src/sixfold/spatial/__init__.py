@@ -21,19 +21,23 @@ from sixfold.spatial.body_motion import (
     equation_of_motion,
     inertia_rate,
     spatial_acceleration,
-    transform_rate,
     vector_rate,
     velocity_at,
     velocity_field,
 )
 from sixfold.spatial.inertia import (
     ArticulatedInertia,
+    Column,
     Consistency,
     CoriolisInertia,
+    ForceSubspace,
     Inertia,
+    JointMatrix,
+    Subspace,
+    ldl,
+    ldl_solve,
     physical_consistency,
 )
-from sixfold.spatial.quantity import to_array
 from sixfold.spatial.solids import (
     box,
     capsule,
@@ -45,20 +49,14 @@ from sixfold.spatial.solids import (
     shell,
     sphere,
 )
-from sixfold.spatial.subspace import (
-    Column,
-    ForceSubspace,
-    JointMatrix,
-    Subspace,
-    ldl,
-    ldl_solve,
-)
-from sixfold.spatial.transform import Transform, cos_sin, deviation, unit
-from sixfold.spatial.vector3 import (
+from sixfold.spatial.transform import Transform, cos_sin, deviation, transform_rate, unit
+from sixfold.spatial.vectors import (
     IDENTITY3,
     ZERO3,
     ZERO33,
+    Force,
     Matrix3,
+    Motion,
     Symmetric3,
     Vector3,
     axial,
@@ -66,8 +64,8 @@ from sixfold.spatial.vector3 import (
     rotation,
     skew,
     steiner,
+    to_array,
 )
-from sixfold.spatial.vectors import Force, Motion
 
 __all__ = [
     "IDENTITY3",

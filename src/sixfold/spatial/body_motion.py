@@ -10,29 +10,62 @@ For a vector of ordinary space in axes that turn, v is the angular velocity of t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar, overload
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError
-from sixfold.scalar import ZERO, Scalar, is_number, several_numbers, together
-from sixfold.spatial.inertia import ArticulatedInertia, Inertia
-from sixfold.spatial.quantity import check_kinds, to_array
-from sixfold.spatial.subspace import Column, ForceSubspace, Subspace
-from sixfold.spatial.transform import Transform
-from sixfold.spatial.vector3 import Vector3
-from sixfold.spatial.vectors import Force, Motion, Rows
+from sixfold.scalar import dot, is_number, several_numbers, together
+from sixfold.spatial.inertia import ArticulatedInertia, Column, ForceSubspace, Inertia, Subspace
+from sixfold.spatial.vectors import Force, Motion, Rows, Vector3, product, to_array
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Vector = TypeVar("Vector", Motion, Force)
-_VECTORS = (Motion, Force, Vector3)
+VECTORS = (Motion, Force, Vector3)
+INERTIAS = (Inertia, ArticulatedInertia)
+
+
+def check_kinds(**kinds: type | tuple[type, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that checks the kinds of arguments, by name, before the function runs.
+
+    A Force in the place of a Motion would be taken for one: both hold two vectors.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        names = tuple(inspect.signature(function).parameters)
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name, given in (*zip(names, args, strict=False), *kwargs.items()):
+                kind = kinds.get(name)
+                if kind is not None and not isinstance(given, kind):
+                    several = kind if isinstance(kind, tuple) else (kind,)
+                    expected = " or ".join(_one(k) for k in several if k is not type(None))
+                    fix = f"make one, for example with sf.{several[0].__name__}"
+                    where = f"{function.__name__}: argument '{name}'"
+                    raise ArgumentError(where, expected, given, fix)
+            with together(function.__name__):
+                return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _one(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
 @overload
 def vector_rate(component_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector: ...
 @overload
 def vector_rate(component_rate: Vector3, u: Vector3, frame_velocity: Vector3) -> Vector3: ...
-@check_kinds(component_rate=_VECTORS, u=_VECTORS, frame_velocity=(Motion, Vector3))
+@check_kinds(component_rate=VECTORS, u=VECTORS, frame_velocity=(Motion, Vector3))
 def vector_rate(component_rate: Any, u: Any, frame_velocity: Any) -> Any:
     """Return the coordinates of du/dt from the componentwise derivative of u.
 
@@ -59,7 +92,7 @@ def vector_rate(component_rate: Any, u: Any, frame_velocity: Any) -> Any:
 def component_rate(vector_rate: Vector, u: Vector, frame_velocity: Motion) -> Vector: ...
 @overload
 def component_rate(vector_rate: Vector3, u: Vector3, frame_velocity: Vector3) -> Vector3: ...
-@check_kinds(vector_rate=_VECTORS, u=_VECTORS, frame_velocity=(Motion, Vector3))
+@check_kinds(vector_rate=VECTORS, u=VECTORS, frame_velocity=(Motion, Vector3))
 def component_rate(vector_rate: Any, u: Any, frame_velocity: Any) -> Any:
     """Return the componentwise derivative of u from the coordinates of du/dt.
 
@@ -188,29 +221,7 @@ def velocity_field(v: Motion, points: ArrayLike) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(np.broadcast_to(array, (*lead, 3)))
 
 
-@check_kinds(X=Transform, v_A=Motion, v_B=Motion)
-def transform_rate(X: Transform, v_A: Motion, v_B: Motion) -> Rows:
-    """Return d/dt B_X_A = (v_A - v_B) x B_X_A as a 6x6 matrix (Carius eq. 16).
-
-    Args:
-        X: the transform from A to B.
-        v_A: velocity of frame A, in B's coordinates.
-        v_B: velocity of frame B, in B's coordinates.
-
-    Returns:
-        Six rows of six numbers, the derivative of `X.matrix()`.
-
-    Example:
-        >>> import sixfold as sf
-        >>> v = sf.spatial.Motion.of([0, 0, 1, 0, 0, 0])
-        >>> rate = sf.spatial.transform_rate(sf.Transform.identity(), sf.spatial.Motion.zero(), v)
-        >>> sf.spatial.to_array(rate)[0].tolist()
-        [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
-    """
-    return product((v_A - v_B).cross_matrix(), X.matrix())
-
-
-@check_kinds(inertia=(Inertia, ArticulatedInertia), v=Motion)
+@check_kinds(inertia=INERTIAS, v=Motion)
 def inertia_rate(inertia: Inertia | ArticulatedInertia, v: Motion) -> Rows:
     """Return dI/dt = v x* I - I v x for a body moving with v, as a 6x6 matrix (Carius eq. 21).
 
@@ -234,7 +245,7 @@ def inertia_rate(inertia: Inertia | ArticulatedInertia, v: Motion) -> Rows:
     )
 
 
-@check_kinds(inertia=(Inertia, ArticulatedInertia), v=Motion, a=Motion)
+@check_kinds(inertia=INERTIAS, v=Motion, a=Motion)
 def equation_of_motion(inertia: Inertia, v: Motion, a: Motion) -> Force:
     """Return the force on a body, f = I a + v x* I v (Carius eq. 22, Featherstone).
 
@@ -254,19 +265,6 @@ def equation_of_motion(inertia: Inertia, v: Motion, a: Motion) -> Force:
         Force(n=(0, 0, 0), f=(0, 0, 6))
     """
     return inertia @ a + v.cross(inertia @ v)
-
-
-def product(A: Rows, B: Rows) -> Rows:
-    """Multiply two 6x6 matrices given by rows."""
-    columns = tuple(zip(*B, strict=True))
-    return tuple(tuple(_dot(row, column) for column in columns) for row in A)
-
-
-def _dot(a: tuple[Scalar, ...], b: tuple[Scalar, ...]) -> Scalar:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
 
 
 @overload
@@ -315,7 +313,7 @@ def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
     return ForceSubspace(*map(Force.of, rest))
 
 
-@check_kinds(inertia=(Inertia, ArticulatedInertia), S=Subspace)
+@check_kinds(inertia=INERTIAS, S=Subspace)
 def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace) -> Rows:
     """Return S (S^T I S)^-1 S^T: the inverse inertia that a constrained body seems to have.
 
@@ -338,13 +336,9 @@ def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace)
     """
     # S D^-1 S^T with D = S^T I S
     D = S.T @ (inertia @ S)
-    flat = [(*column.ang, *column.lin) for column in S.columns]
-    rows = tuple(zip(*flat, strict=True)) or ((),) * 6  # of S, also when it has no columns
+    rows = S.rows
     solved = [D.solve(row) for row in rows]  # rows of S D^-1
-    return tuple(
-        tuple(sum((x * c[j] for x, c in zip(row, flat, strict=True)), ZERO) for j in range(6))
-        for row in solved
-    )
+    return tuple(tuple(dot(x, row) for row in rows) for x in solved)
 
 
 class Constrained(NamedTuple):
@@ -358,10 +352,7 @@ class Constrained(NamedTuple):
     """Constraint force."""
 
 
-_NONE = type(None)
-
-
-@check_kinds(inertia=(Inertia, ArticulatedInertia), S=Subspace, f=Force, S_rate=(Subspace, _NONE))
+@check_kinds(inertia=INERTIAS, S=Subspace, f=Force, S_rate=(Subspace, type(None)))
 def constrained_motion(
     inertia: Inertia, S: Subspace, f: Force, alpha: Any = None, S_rate: Subspace | None = None
 ) -> Constrained:

@@ -1,51 +1,68 @@
-"""Spatial inertias: rigid (10 numbers), articulated (21 numbers) and of the Coriolis matrix."""
+"""Spatial inertias (rigid, articulated, of the Coriolis matrix), subspaces and small matrices.
+
+A joint of n degrees of freedom has a motion subspace S (6 x n); an inertia times S is a force
+subspace U (6 x n); S^T U is an n x n joint matrix D.  For n = 1 everything is a plain number.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from operator import add, sub
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, ModelError, NumberError, OptionError, shown
+from sixfold.errors import ArgumentError, ModelError, NumberError, OptionError, ShapeError, shown
 from sixfold.scalar import (
     ZERO,
     Scalar,
     exact,
     is_number,
+    is_one,
     is_plain,
     items_of,
     mistaken,
     number_of,
     several_numbers,
     together,
-    unconverted,
 )
-from sixfold.spatial.quantity import (
-    articulated_text,
-    comparable,
-    displayable,
-    inertia_text,
-)
-from sixfold.spatial.vector3 import (
+from sixfold.spatial.vectors import (
     ZERO3,
     ZERO33,
     ZERO_SYMMETRIC,
+    Force,
+    Linear,
     Matrix3,
+    Motion,
+    Rows,
     Symmetric3,
     Vector3,
+    blocks,
+    comparable,
+    displayable,
+    number_text,
+    row_text,
     skew,
     steiner,
     symmetric_part,
 )
-from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
-@displayable(lambda inertia: inertia.matrix(), inertia_text)
+class _InertiaParts(NamedTuple):
+    m: Scalar
+    h: Vector3
+    I: Symmetric3
+
+
+def _inertia_text(x: Any) -> str:
+    return f"Inertia(m={number_text(x.m)}, h={row_text(x.h)}, I={row_text(x.I)})"
+
+
+@displayable(lambda inertia: inertia.matrix(), _inertia_text)
 @comparable()
-class Inertia(NamedTuple):
+class Inertia(Linear, _InertiaParts):
     """Rigid-body inertia in body coordinates: mass, first moment h = m c, rotational inertia at O.
 
     As a matrix it is [[I_O, h x], [-h x, m 1]].
@@ -63,10 +80,6 @@ class Inertia(NamedTuple):
         >>> print(I @ sf.spatial.Motion.of((0, 0, 1, 0, 0, 0)))  # the momentum of a turn about z
         Force(n=(0, 0, 0.05), f=(0, 0.2, 0))
     """
-
-    m: Scalar
-    h: Vector3
-    I: Symmetric3
 
     @classmethod
     def zero(cls) -> Inertia:
@@ -161,36 +174,24 @@ class Inertia(NamedTuple):
             return self.about_center + steiner(self.m, self.center - p)
 
     def __matmul__(self, v: Any) -> Any:
-        """Return the momentum of a velocity, h = I v (or the force of an acceleration, I a)."""
+        # h = I v, the momentum of a velocity; or f = I a
         if not isinstance(v, Motion):
             return NotImplemented if not isinstance(v, Force) else _refuse_force(v)
         return Force(self.I @ v.ang + self.h.cross(v.lin), v.lin * self.m - self.h.cross(v.ang))
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
-        """Join two bodies rigidly (same coordinates)."""
         if isinstance(other, ArticulatedInertia):
             return other + self
-        try:
-            return Inertia(self.m + other.m, self.h + other.h, self.I + other.I)
-        except (AttributeError, TypeError) as error:
-            raise mistaken(error, "Inertia + other", Inertia, other) from None
+        if not isinstance(other, Inertia):
+            raise mistaken(TypeError(), "Inertia + other", Inertia, other)
+        return Inertia(*map(add, self, other))
 
     def __sub__(self, other: Any) -> Any:
-        """Subtract; the result of subtracting an articulated inertia is articulated."""
         if isinstance(other, ArticulatedInertia):
             return ArticulatedInertia.of(self) - other
-        try:
-            return Inertia(self.m - other.m, self.h - other.h, self.I - other.I)
-        except (AttributeError, TypeError) as error:
-            raise mistaken(error, "Inertia - other", Inertia, other) from None
-
-    def __mul__(self, scale: Scalar) -> Inertia:
-        """Scale mass, first moment and rotational inertia."""
-        return Inertia(self.m * scale, self.h * scale, self.I * scale)
-
-    def __rmul__(self, scale: Scalar) -> Inertia:
-        """Scale mass, first moment and rotational inertia."""
-        return self * scale
+        if not isinstance(other, Inertia):
+            raise mistaken(TypeError(), "Inertia - other", Inertia, other)
+        return Inertia(*map(sub, self, other))
 
     def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
@@ -219,15 +220,6 @@ class Inertia(NamedTuple):
         )
         return blocks(self.I.matrix(), hx, -hx, mass)
 
-    def map(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
-        """Return the inertia with each number converted."""
-        # in the order of the parameters: a converter may count
-        try:
-            m = convert(self.m)
-        except Exception as error:
-            raise unconverted(error, convert) from error
-        return Inertia(m, self.h.map(convert), self.I.map(convert))
-
 
 class _BothMoments(Inertia):
     """An inertia that carries its second moments along, each of the two moved by its own sums.
@@ -247,11 +239,10 @@ class _BothMoments(Inertia):
 
     @property
     def second_moments(self) -> Symmetric3:
-        """What it carries."""
+        """The ones that it carries."""
         return self._second
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
-        """Add both."""
         total = super().__add__(other)
         if not isinstance(total, Inertia):
             return total
@@ -263,7 +254,7 @@ class _BothMoments(Inertia):
         k, h = E.T @ self.h, moved.h
         return self.of(*moved, self._second.congruence(E) + _spread(r, k, h))
 
-    def map(self, convert: Callable[[Scalar], Scalar]) -> Inertia:
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Inertia:  # type: ignore[override]
         """Convert both."""
         return self.of(*super().map(convert), self._second.map(convert))
 
@@ -298,9 +289,20 @@ def _double_cross(r: Vector3, k: Vector3, h: Vector3) -> Symmetric3:
     return Symmetric3(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 
 
-@displayable(lambda inertia: inertia.matrix(), articulated_text)
+class _ArticulatedParts(NamedTuple):
+    I: Symmetric3
+    H: Matrix3
+    M: Symmetric3
+
+
+def _articulated_text(x: Any) -> str:
+    H = ", ".join(map(row_text, x.H))
+    return f"ArticulatedInertia(I={row_text(x.I)}, H=({H}), M={row_text(x.M)})"
+
+
+@displayable(lambda inertia: inertia.matrix(), _articulated_text)
 @comparable()
-class ArticulatedInertia(NamedTuple):
+class ArticulatedInertia(Linear, _ArticulatedParts):
     """A general symmetric inertia [[I, H], [H^T, M]] of 21 parameters.
 
     Args:
@@ -315,9 +317,7 @@ class ArticulatedInertia(NamedTuple):
         True
     """
 
-    I: Symmetric3
-    H: Matrix3
-    M: Symmetric3
+    __slots__ = ()
 
     @classmethod
     def zero(cls) -> ArticulatedInertia:
@@ -334,35 +334,14 @@ class ArticulatedInertia(NamedTuple):
         return cls(rigid.I, skew(rigid.h), Symmetric3(m, m, m, ZERO, ZERO, ZERO))
 
     def __matmul__(self, v: Any) -> Any:
-        """Return the force of an acceleration."""
         if not isinstance(v, Motion):
             return NotImplemented if not isinstance(v, Force) else _refuse_force(v)
         return Force(self.I @ v.ang + self.H @ v.lin, self.H.T @ v.ang + self.M @ v.lin)
 
     def __add__(self, other: Any) -> ArticulatedInertia:
-        """Add."""
-        if isinstance(other, Inertia):
-            other = ArticulatedInertia.of(other)
-        try:
-            return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise mistaken(error, "ArticulatedInertia + other", _INERTIAS, other) from None
-
-    def __sub__(self, other: ArticulatedInertia) -> ArticulatedInertia:
-        """Subtract."""
-        try:
-            return ArticulatedInertia(self.I - other.I, self.H - other.H, self.M - other.M)
-        except (AttributeError, TypeError, ValueError) as error:
-            where = "ArticulatedInertia - other"
-            raise mistaken(error, where, ArticulatedInertia, other) from None
-
-    def __mul__(self, scale: Scalar) -> ArticulatedInertia:
-        """Scale."""
-        return ArticulatedInertia(self.I * scale, self.H * scale, self.M * scale)
-
-    def __rmul__(self, scale: Scalar) -> ArticulatedInertia:
-        """Scale."""
-        return self * scale
+        return super().__add__(
+            ArticulatedInertia.of(other) if isinstance(other, Inertia) else other
+        )
 
     def to_parent(self, E: Matrix3, r: Vector3) -> ArticulatedInertia:
         """Return X^T I X for X = (E, r)."""
@@ -381,28 +360,25 @@ class ArticulatedInertia(NamedTuple):
         """Return the 6x6 matrix."""
         return blocks(self.I.matrix(), self.H, self.H.T, self.M.matrix())
 
-    def map(self, convert: Callable[[Scalar], Scalar]) -> ArticulatedInertia:
-        """Return the inertia with each number converted."""
-        return ArticulatedInertia(self.I.map(convert), self.H.map(convert), self.M.map(convert))
-
-
-_INERTIAS = (ArticulatedInertia, Inertia)
-
 
 def _refuse_force(f: Force) -> Any:
     where = "Inertia @ Force: inertia maps motions to forces"
     raise ArgumentError(where, "a Motion", f, "give it a Motion")
 
 
-class CoriolisInertia(NamedTuple):
+class _CoriolisParts(NamedTuple):
+    A: Matrix3
+    p: Vector3
+
+
+class CoriolisInertia(Linear, _CoriolisParts):
     """B of rigid bodies, [[A, 0], [-p x, 0]]: the other blocks of the sum cancel.
 
     For one body A = -(w x) Sigma - (h x) (u x), with its second moments Sigma = integral of r r^T
     and the velocity u of its origin, and p = m u + w x h is its momentum.
     """
 
-    A: Matrix3
-    p: Vector3
+    __slots__ = ()
 
     @classmethod
     def zero(cls) -> CoriolisInertia:
@@ -416,12 +392,7 @@ class CoriolisInertia(NamedTuple):
         A = skew(w) @ inertia.second_moments.matrix() + skew(inertia.h) @ skew(u)
         return cls(-A, u * inertia.m + w.cross(inertia.h))
 
-    def __add__(self, other: CoriolisInertia) -> CoriolisInertia:  # type: ignore[override]
-        """Add."""
-        return CoriolisInertia(self.A + other.A, self.p + other.p)
-
     def __matmul__(self, m: Motion) -> Force:
-        """Return B m."""
         return Force(self.A @ m.ang, m.ang.cross(self.p))
 
     @property
@@ -441,7 +412,6 @@ class TransposedCoriolisInertia(NamedTuple):
     B: CoriolisInertia
 
     def __matmul__(self, m: Motion) -> Force:
-        """Return B^T m."""
         return Force(self.B.A.T @ m.ang + self.B.p.cross(m.lin), ZERO3)
 
 
@@ -530,3 +500,276 @@ def _any_differ(a: Scalar, b: Scalar) -> bool:
     """Return whether two numbers differ, in any state of a batch."""
     different = a != b
     return bool(different.any() if hasattr(different, "any") else different)
+
+
+@comparable(as_tuple=True)
+class Column(tuple[Scalar, ...]):
+    """A short column of numbers: one joint's positions, velocities or forces."""
+
+    __slots__ = ()
+
+    @classmethod
+    def zero(cls, n: int) -> Column:
+        """Return n exact zeros."""
+        return cls([ZERO] * n)
+
+    def __add__(self, other: Iterable[Scalar]) -> Column:
+        return Column([a + b for a, b in zip(self, other, strict=True)])
+
+    def __sub__(self, other: Iterable[Scalar]) -> Column:
+        return Column([a - b for a, b in zip(self, other, strict=True)])
+
+    def __neg__(self) -> Column:
+        return Column([-a for a in self])
+
+    def __mul__(self, other: Any) -> Column:
+        factors = other if isinstance(other, tuple) else (other,) * len(self)
+        return Column([a * b for a, b in zip(self, factors, strict=True)])
+
+    def __truediv__(self, D: Any) -> Column:
+        return D.solve(self) if isinstance(D, JointMatrix) else Column([a / D for a in self])
+
+
+def _joint_matrix_text(D: Any) -> str:
+    return f"JointMatrix({', '.join(map(row_text, D.rows))})"
+
+
+@displayable(lambda D: D.rows, _joint_matrix_text)
+@comparable(lambda D: tuple(map(Column, D.rows)))
+class JointMatrix:
+    """A small matrix between the degrees of freedom of two joints, or of one.
+
+    That of one joint is symmetric and positive definite; `solve` factors it as L diag(d) L^T.
+
+    Args:
+        rows: the rows of the matrix.
+
+    Example:
+        >>> import sixfold as sf
+        >>> D = sf.spatial.JointMatrix([[2.0, 0.0], [0.0, 4.0]])
+        >>> list(D.solve([1.0, 1.0]))
+        [0.5, 0.25]
+    """
+
+    __slots__ = ("_factors", "rows")
+
+    def __init__(self, rows: Sequence[Sequence[Scalar]]) -> None:
+        self.rows = tuple(tuple(row) for row in rows)
+        self._factors: tuple[list[list[Scalar]], list[Scalar]] | None = None
+
+    def __add__(self, diagonal: Sequence[Scalar]) -> JointMatrix:
+        return JointMatrix(
+            [
+                [x + diagonal[i] if i == j else x for j, x in enumerate(row)]
+                for i, row in enumerate(self.rows)
+            ]
+        )
+
+    def factors(self) -> tuple[list[list[Scalar]], list[Scalar]]:
+        """Return L (unit lower triangular, by rows) and the pivots d."""
+        if self._factors is None:
+            self._factors = ldl(self.rows)
+        return self._factors
+
+    def pivots(self) -> list[Scalar]:
+        """Return the pivots d of D = L diag(d) L^T."""
+        return self.factors()[1]
+
+    def solve(self, b: Sequence[Scalar]) -> Column:
+        """Return D^-1 b."""
+        L, d = self.factors()
+        return ldl_solve(L, d, b)
+
+
+def ldl(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Factorise a symmetric positive matrix as L diag(d) L^T; any kind of number, no root.
+
+    Of A the lower half is read, row by row; L is unit lower triangular.  Each element is finished
+    before the next is begun, so that a kernel keeps its sum in a register.
+    """
+    L: list[list[Scalar]] = []
+    d: list[Scalar] = []
+    for i, given in enumerate(A):
+        row: list[Scalar] = []  # of L diag(d)
+        for j in range(i):
+            x = given[j]
+            for k in range(j):
+                x = x - L[j][k] * row[k]
+            row.append(x)
+        pivot = given[i]
+        L.append([x / y for x, y in zip(row, d, strict=True)])
+        for k in range(i):
+            pivot = pivot - L[i][k] * row[k]
+        d.append(pivot)
+    n = len(d)
+    return [[*row, 1.0, *[ZERO] * (n - i - 1)] for i, row in enumerate(L)], d
+
+
+def ldl_solve(L: list[list[Scalar]], d: list[Scalar], b: Sequence[Scalar]) -> Column:
+    """Return x with L diag(d) L^T x = b."""
+    # forward with L, divide by d, back with L^T
+    n = len(d)
+    x = list(b)
+    for i in range(n):
+        for j in range(i):
+            x[i] = x[i] - L[i][j] * x[j]
+    x = [value / pivot for value, pivot in zip(x, d, strict=True)]
+    for i in reversed(range(n)):
+        for j in range(i + 1, n):
+            x[i] = x[i] - L[j][i] * x[j]
+    return Column(x)
+
+
+class _Columns:
+    """Motions or forces side by side: a matrix of six rows."""
+
+    __slots__ = ("columns",)
+    kind: ClassVar[type[Motion] | type[Force]]
+
+    def __init__(self, *columns: Any) -> None:
+        self.columns = columns
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
+
+    @property
+    def rows(self) -> Rows:
+        """The six rows."""
+        flat = [(*column.ang, *column.lin) for column in self.columns]
+        return tuple(zip(*flat, strict=True)) or ((),) * 6
+
+    @property
+    def T(self) -> TransposedSubspace:
+        """The transpose: S^T projects forces on the degrees of freedom, U^T motions."""
+        return TransposedSubspace(self.columns)
+
+    def __matmul__(self, numbers: Any) -> Any:
+        # S qd or U x: a sum of the columns with these weights
+        name = type(self).__name__
+        if isinstance(numbers, np.ndarray):
+            if type(numbers) is not np.ndarray or numbers.ndim == 0:
+                fix = "pass a tuple or a 1-D array"
+                raise ArgumentError(f"{name} @ other", "numbers", numbers, fix)
+        elif not isinstance(numbers, (tuple, list)) or isinstance(numbers, (Motion, Force)):
+            return NotImplemented
+        if len(numbers) != len(self.columns):
+            fix, expected = "give one number for each column", f"{len(self.columns)} numbers"
+            raise ShapeError(f"{name} @ x", "x", expected, len(numbers), fix)
+        total = self.kind.zero()
+        for column, number in zip(self.columns, numbers, strict=True):
+            total = total + column * number
+        return total
+
+
+def _columns_text(S: Any) -> str:
+    return f"{type(S).__name__}({', '.join(map(str, S.columns))})"
+
+
+@displayable(lambda S: S.rows, _columns_text)
+@comparable(lambda S: S.columns)
+class Subspace(_Columns):
+    """S: the motions that a joint allows, one column for each degree of freedom.
+
+    Args:
+        columns: motions.
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> from sixfold.spatial import Motion, Subspace
+        >>> S = Subspace(Motion.of([0, 0, 1, 0, 0, 0]), Motion.of([0, 0, 0, 0, 0, 1]))
+        >>> print(S @ (2.0, 3.0), np.asarray(S).shape)
+        Motion(w=(0, 0, 2), v=(0, 0, 3)) (6, 2)
+    """
+
+    __slots__ = ()
+    kind = Motion
+
+    def __init__(self, *columns: Motion) -> None:
+        super().__init__(*columns)
+        for column in columns:
+            if type(column) is not Motion:
+                raise ArgumentError("Subspace", "motions", column, "pass Motion.of(...) columns")
+
+    def __rmatmul__(self, inertia: Inertia | ArticulatedInertia) -> ForceSubspace:
+        if not isinstance(inertia, (Inertia, ArticulatedInertia)):
+            return NotImplemented
+        return ForceSubspace(*(inertia @ column for column in self.columns))
+
+    def map(self, convert: Callable[[Scalar], Scalar]) -> Subspace:
+        """Return the subspace with each number converted."""
+        return Subspace(*(column.map(convert) for column in self.columns))
+
+
+@displayable(lambda U: U.rows, _columns_text)
+@comparable(lambda U: U.columns)
+class ForceSubspace(_Columns):
+    """U = I S: forces, one column for each degree of freedom.
+
+    Args:
+        columns: the forces.
+
+    Example:
+        >>> import sixfold as sf
+        >>> slide = sf.spatial.Subspace(sf.spatial.Motion.of([0, 0, 0, 1, 0, 0]))
+        >>> U = sf.spatial.sphere(0.5, mass=2.0) @ slide
+        >>> print(U @ [3.0])
+        Force(n=(0, 0, 0), f=(6, 0, 0))
+    """
+
+    __slots__ = ()
+    kind = Force
+
+    def __init__(self, *columns: Force) -> None:
+        super().__init__(*columns)
+
+    def __matmul__(self, other: Any) -> Any:
+        # K U^T is a symmetric inertia when K = U / D
+        if isinstance(other, TransposedSubspace):
+            return _outer(self.columns, other.columns)
+        return super().__matmul__(other)
+
+    def __truediv__(self, D: JointMatrix) -> ForceSubspace:
+        if len(self.columns) == 1:
+            (d,) = D.pivots()
+            ((ang, lin),) = self.columns
+            return ForceSubspace(Force(ang / d, lin / d))
+        L, d = D.factors()
+        solved = zip(*(ldl_solve(L, d, row) for row in self.rows), strict=True)
+        return ForceSubspace(*(Force(Vector3(*c[:3]), Vector3(*c[3:])) for c in solved))
+
+
+class TransposedSubspace:
+    """A transposed subspace: one row for each degree of freedom."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        self.columns = tuple(columns)
+
+    def __matmul__(self, other: Any) -> Any:
+        # S^T f and U^T v are columns of numbers, S^T U is a joint matrix
+        if isinstance(other, (Motion, Force)):
+            return Column([row.dot(other) for row in self.columns])
+        if isinstance(other, (Subspace, ForceSubspace)):
+            return JointMatrix([[row.dot(c) for c in other.columns] for row in self.columns])
+        return NotImplemented
+
+
+def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
+    """Return sum of k u^T, known to be symmetric."""
+    total = ArticulatedInertia.zero()
+    alone = len(K) == 1
+
+    def pair(a: Scalar, q: Scalar, b: Scalar, p: Scalar) -> Scalar:
+        """Return a q; b p, which is equal in a product alone, where that multiplies by one."""
+        return b * p if alone and is_one(b) else a * q
+
+    for k, u in zip(K, U, strict=True):
+        (a, b, c), (p, q, r) = k.ang, u.ang
+        (d, e, f), (s, t, v) = k.lin, u.lin
+        total = total + ArticulatedInertia(
+            Symmetric3(a * p, b * q, c * r, pair(a, q, b, p), pair(a, r, c, p), pair(b, r, c, q)),
+            Matrix3(u.lin * a, u.lin * b, u.lin * c),
+            Symmetric3(d * s, e * t, f * v, pair(d, t, e, s), pair(d, v, f, s), pair(e, v, f, t)),
+        )
+    return total

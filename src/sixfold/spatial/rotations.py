@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sixfold.forks import lazily
 from sixfold.scalar import Scalar, atan2, cos, exact, if_positive, precision, sin, sqrt
-from sixfold.spatial.vector3 import IDENTITY3, Matrix3, Vector3
+from sixfold.spatial.vectors import IDENTITY3, Matrix3, Vector3
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -8,24 +8,35 @@ from typing import Any, NamedTuple
 
 from sixfold.errors import ArgumentError, ModelError, NumberError, shown
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
-from sixfold.spatial.inertia import ArticulatedInertia, CoriolisInertia, Inertia
-from sixfold.spatial.quantity import comparable, displayable, triple
-from sixfold.spatial.subspace import ForceSubspace, Subspace
-from sixfold.spatial.vector3 import (
+from sixfold.spatial.inertia import (
+    ArticulatedInertia,
+    CoriolisInertia,
+    ForceSubspace,
+    Inertia,
+    Subspace,
+)
+from sixfold.spatial.vectors import (
     IDENTITY3,
     ZERO3,
     ZERO33,
+    Force,
     Matrix3,
+    Motion,
+    Rows,
     Vector3,
     axial,
+    blocks,
+    comparable,
+    displayable,
+    product,
     rotation,
+    row_text,
     skew,
 )
-from sixfold.spatial.vectors import Force, Motion, Rows, blocks
 
 
 def _text(X: Transform) -> str:
-    return f"Transform(E=({', '.join(map(triple, X.E))}), r={triple(X.r)})"
+    return f"Transform(E=({', '.join(map(row_text, X.E))}), r={row_text(X.r)})"
 
 
 @displayable(lambda X: X.matrix(), _text)
@@ -87,7 +98,6 @@ class Transform(NamedTuple):
         return cls(rotation(unit(axis, "Transform.turn"), *turn).map(exact), ZERO3)
 
     def __matmul__(self, other: Any) -> Any:
-        """Transform a motion or a subspace of motions, or chain: C_X_B @ B_X_A = C_X_A."""
         E, r = self
         if isinstance(other, Motion):
             return Motion(E @ other.ang, E @ (other.lin - r.cross(other.ang)))
@@ -101,15 +111,12 @@ class Transform(NamedTuple):
         return NotImplemented
 
     def __add__(self, other: Any) -> Any:
-        """Refuse: transforms are chained, not added."""
         raise ArgumentError("Transform + other", "nothing to add", other, "chain with X @ Y")
 
     def __mul__(self, other: Any) -> Any:
-        """Refuse: transforms are chained, not multiplied."""
         raise ArgumentError("Transform * other", "nothing to multiply", other, "chain with X @ Y")
 
     def __rmul__(self, other: Any) -> Any:
-        """Refuse, as from the right."""
         return self * other
 
     @property
@@ -144,6 +151,31 @@ class Transform(NamedTuple):
         return Transform(self.E.map(convert), self.r.map(convert))
 
 
+def transform_rate(X: Transform, v_A: Motion, v_B: Motion) -> Rows:
+    """Return d/dt B_X_A = (v_A - v_B) x B_X_A as a 6x6 matrix (Carius eq. 16).
+
+    Args:
+        X: the transform from A to B.
+        v_A: velocity of frame A, in B's coordinates.
+        v_B: velocity of frame B, in B's coordinates.
+
+    Returns:
+        Six rows of six numbers, the derivative of `X.matrix()`.
+
+    Example:
+        >>> import sixfold as sf
+        >>> v = sf.spatial.Motion.of([0, 0, 1, 0, 0, 0])
+        >>> rate = sf.spatial.transform_rate(sf.Transform.identity(), sf.spatial.Motion.zero(), v)
+        >>> sf.spatial.to_array(rate)[0].tolist()
+        [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    for name, given, kind in (("X", X, Transform), ("v_A", v_A, Motion), ("v_B", v_B, Motion)):
+        if not isinstance(given, kind):
+            where, fix = f"transform_rate: argument '{name}'", f"make one with sf.{kind.__name__}"
+            raise ArgumentError(where, f"a {kind.__name__}", given, fix)
+    return product((v_A - v_B).cross_matrix(), X.matrix())
+
+
 def deviation(X: Transform) -> Motion:
     """Return how far a frame is from another, as a small motion: (turn; displacement).
 
@@ -159,11 +191,9 @@ class Transposed:
     __slots__ = ("X",)
 
     def __init__(self, X: Transform) -> None:
-        """Keep the transform."""
         self.X = X
 
     def __matmul__(self, other: Any) -> Any:
-        """X^T f for a force; for an inertia wait for the second factor of X^T I X."""
         if isinstance(other, Force):
             E, r = self.X
             back = E.T
@@ -193,7 +223,6 @@ class Congruence:
         self.X, self.I = X, inertia
 
     def __matmul__(self, X: Transform) -> Any:
-        """Complete X^T I X (Carius eq. 20)."""
         if X is not self.X:
             where = "X.T @ I @ Y with Y other than X is not a change of coordinates"
             raise ArgumentError(where, "the same X", X, "write X.T @ I @ X")
@@ -206,11 +235,9 @@ class Star:
     __slots__ = ("X",)
 
     def __init__(self, X: Transform) -> None:
-        """Keep the transform."""
         self.X = X
 
     def __matmul__(self, other: Any) -> Force:
-        """X* f."""
         if not isinstance(other, Force):
             where = f"Transform.star @ {type(other).__name__}: X* moves forces only"
             raise ArgumentError(where, "a Force", other, "move motions with X @ m")
