@@ -27,9 +27,18 @@ def _signature(value):
         return ""
 
 
+def _is_internal(kind):
+    """Return whether a base class has no public name of its own."""
+    return kind.__module__.startswith(("sixfold.spatial", "sixfold.model")) and (
+        kind.__name__[0] == "_" or kind.__name__ == "Linear"
+    )
+
+
 def _members(path, value):
-    """Yield a class's own public methods and properties."""
-    for name, member in sorted(vars(value).items()):
+    """Yield a class's own public methods and properties, and those of bases without a page."""
+    bases = [base for base in reversed(value.__mro__) if _is_internal(base)]
+    members = {name: member for kind in (*bases, value) for name, member in vars(kind).items()}
+    for name, member in sorted(members.items()):
         if name.startswith("_"):
             continue
         if isinstance(member, (classmethod, staticmethod)):

@@ -197,6 +197,10 @@ def _page(path, value, elsewhere):
         lines += [f".. py:data:: sixfold.{path}", "", f"   {DATA[path]}", ""]
     elif inspect.isclass(value):
         members = [] if issubclass(value, BaseException) else ["   :members:"]
+        if members and value.__bases__[0].__name__.startswith(
+            ("_", "Linear")
+        ):  # bases without a page of their own
+            members.append("   :inherited-members: tuple, Joint")
         lines += [f".. autoclass:: sixfold.{path}", *members, ""]
     else:
         lines += [f".. autofunction:: sixfold.{path}", ""]

@@ -624,7 +624,7 @@ class _Columns:
     """Motions or forces side by side: a matrix of six rows."""
 
     __slots__ = ("columns",)
-    kind: ClassVar[type[Motion] | type[Force]]
+    _kind: ClassVar[type[Motion] | type[Force]]
 
     def __init__(self, *columns: Any) -> None:
         self.columns = columns
@@ -655,7 +655,7 @@ class _Columns:
         if len(numbers) != len(self.columns):
             fix, expected = "give one number for each column", f"{len(self.columns)} numbers"
             raise ShapeError(f"{name} @ x", "x", expected, len(numbers), fix)
-        total = self.kind.zero()
+        total = self._kind.zero()
         for column, number in zip(self.columns, numbers, strict=True):
             total = total + column * number
         return total
@@ -682,7 +682,7 @@ class Subspace(_Columns):
     """
 
     __slots__ = ()
-    kind = Motion
+    _kind = Motion
 
     def __init__(self, *columns: Motion) -> None:
         super().__init__(*columns)
@@ -717,7 +717,7 @@ class ForceSubspace(_Columns):
     """
 
     __slots__ = ()
-    kind = Force
+    _kind = Force
 
     def __init__(self, *columns: Force) -> None:
         super().__init__(*columns)

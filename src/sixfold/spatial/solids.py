@@ -8,18 +8,6 @@ from sixfold.errors import ModelError, shown
 from sixfold.scalar import Scalar, number_of, together
 from sixfold.spatial.inertia import Inertia
 
-__all__ = [
-    "box",
-    "capsule",
-    "cylinder",
-    "ellipsoid",
-    "point_mass",
-    "products",
-    "rod",
-    "shell",
-    "sphere",
-]
-
 
 @together("box")
 def box(x: Scalar, y: Scalar, z: Scalar, *, mass: Scalar = None, density: Scalar = None) -> Inertia:
