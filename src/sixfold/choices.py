@@ -43,14 +43,14 @@ Engine: TypeAlias = Literal["threads", "processes", "serial"]
 PieceFormat: TypeAlias = Literal["parquet", "zarr"]
 Autoreset: TypeAlias = Literal["next_step", "same_step", "disabled"]
 
+#: A function of (t, q, v), and of further numbers where a docstring names them.
 Callback: TypeAlias = Callable[..., Any]
-"""A function of (t, q, v), and of further numbers where a docstring names them."""
+#: External forces as numbers, or as a function of (t, q, v).
 ForceInput: TypeAlias = ArrayLike | Callback
-"""External forces as numbers, or as a function of (t, q, v)."""
+#: True for a bar, or a function of (how much is done, how much there is).
 Progress: TypeAlias = bool | Callable[[Any, Any], object]
-"""True for a bar, or a function of (how much is done, how much there is)."""
+#: One number for each joint, or by the names of joints.
 Gains: TypeAlias = ArrayLike | Mapping[str, float | None]
-"""One number for each joint, or by the names of joints."""
 
 
 class HasMotion(Protocol):
@@ -65,5 +65,5 @@ class HasMotion(Protocol):
         """Configurations."""
 
 
+#: A motion: an object or a mapping with t and q, or q alone.
 MotionInput: TypeAlias = HasMotion | Mapping[str, ArrayLike] | ArrayLike
-"""A motion: an object or a mapping with t and q, or q alone."""

@@ -185,8 +185,7 @@ class RobotFileError(SixfoldError, ValueError):
     """A robot file that cannot become a Model, or a model that cannot become a file."""
 
     file: str
-    line: int
-    """Line of the file, from 1; 0 where the file as a whole is at fault."""
+    line: int  #: Line of the file, from 1; 0 where the file as a whole is at fault.
     element: str
     what: str
     fix: str
@@ -259,8 +258,7 @@ class StateError(SixfoldError, ValueError):
 class CallbackError(SixfoldError, ValueError):
     """A controller, external force or event of the user's own that gave no usable numbers."""
 
-    trajectory: Any = None
-    """The samples before, as a Trajectory, if the motion had begun."""
+    trajectory: Any = None  #: The samples before, as a Trajectory, if the motion had begun.
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Name the function and the time, what it should return and what it did."""
@@ -270,10 +268,8 @@ class CallbackError(SixfoldError, ValueError):
 class SimulationError(SixfoldError, RuntimeError):
     """A simulation that cannot go on."""
 
-    time: float
-    """When [s]."""
-    trajectory: Any
-    """The samples before that time, as a Trajectory."""
+    time: float  #: When [s].
+    trajectory: Any  #: The samples before that time, as a Trajectory.
 
     def __init__(self, what: str, *, time: float, got: object, fix: str, trajectory: Any) -> None:
         """Say what happened and when; keep the motion so far."""
@@ -337,8 +333,8 @@ class ContactShapeWarning(UserWarning):
     """A model has collision shapes that contact has no counterpart for."""
 
 
+#: Characters of a value in a message, at most; five times as many of a text about it.
 MAX_SHOWN = 200
-"""Characters of a value in a message, at most; five times as many of a text about it."""
 
 
 def shown(value: object) -> str:

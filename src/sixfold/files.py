@@ -70,10 +70,8 @@ def read_regular(path: Path, most: int) -> bytes:
 class NewFile:
     """A file that is being written, and the place that it takes once it is complete."""
 
-    path: Path
-    """As the user named it."""
-    part: Path
-    """The file that is written, in the same folder."""
+    path: Path  #: As the user named it.
+    part: Path  #: The file that is written, in the same folder.
     _target: Path
     _mode: int | None
 

@@ -28,12 +28,11 @@ class Rank(IntEnum):
     THREADS = 4
 
 
-PATIENCE = 60.0
-"""Seconds to wait for a lock before a fork; after that the child gets a new one."""
+PATIENCE = 60.0  #: Seconds to wait for a lock before a fork; after that the child gets a new one.
 
 _locks: dict[int, Any] = {}
+#: By thread that forks: each lock, and whether it was to be had.
 _taken: dict[int, list[tuple[Any, bool]]] = {}
-"""By thread that forks: each lock, and whether it was to be had."""
 
 
 def fork_lock(rank: Rank) -> Any:
@@ -78,9 +77,9 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+#: Held while a module is imported after the start: a child that is forked meanwhile could never
+#: import it.
 IMPORTS = fork_lock(Rank.IMPORTS)
-"""Held while a module is imported after the start: a child that is forked meanwhile could never
-import it."""
 _found: dict[str, Any] = {}
 
 
@@ -104,10 +103,9 @@ class Returns:
         """Take the lock of the guarded state and the function that puts a thing back into it."""
         self._lock, self._take_back = lock, take_back
         self._waiting: deque[Any] = deque()
-        self._inside: int | None = None
-        """The thread in the section; of use only to that thread."""
+        self._inside: int | None = None  #: The thread in the section; of use only to that thread.
+        #: What it was before each section that is open; one thread changes it at a time.
         self._outer: list[int | None] = []
-        """What it was before each section that is open; one thread changes it at a time."""
 
     def give(self, thing: Any) -> None:
         """Give something back; never waits."""

@@ -15,6 +15,7 @@ from typing import Any
 from sixfold.errors import NotApplicableError
 from sixfold.hints import missing_name
 
+#: The package that holds each module, and the extra of Sixfold that installs it.
 PACKAGES = {
     "PIL": ("pillow", "animate"),
     "cloudpickle": ("cloudpickle", "distributed"),
@@ -40,7 +41,6 @@ PACKAGES = {
     "xarray": ("xarray", "data"),
     "zarr": ("zarr", "zarr"),
 }
-"""The package that holds each module, and the extra of Sixfold that installs it."""
 
 
 def optional(module: str, purpose: str) -> Any:

@@ -42,16 +42,12 @@ __all__ = [
     "project",
 ]
 
-CLOSED = 1e-11
-"""Largest gap [m or rad], of the size of the model, that counts as closed."""
-MAX_STEPS = 200
-"""Steps of Levenberg and Marquardt from one guess."""
-MAX_GUESSES = 12
-"""Guesses for a start that gets stuck: the given one, then others near it."""
-FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8
-"""Of the mean of J J^T's diagonal."""
+CLOSED = 1e-11  #: Largest gap [m or rad], of the size of the model, that counts as closed.
+MAX_STEPS = 200  #: Steps of Levenberg and Marquardt from one guess.
+MAX_GUESSES = 12  #: Guesses for a start that gets stuck: the given one, then others near it.
+FIRST_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-3, 1e-12, 1e8  #: Of the mean of J J^T's diagonal.
+#: Of J J^T's diagonal; at a dead centre, where no joint moves the gap, steps are zero, not NaN.
 MIN_MEAN = 1e-12
-"""Of J J^T's diagonal; at a dead centre, where no joint moves the gap, steps are zero, not NaN."""
 
 
 def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = ()) -> Array:
@@ -215,25 +211,21 @@ def _cost(gaps: Array) -> Array:
     return np.where(np.isfinite(total), total, np.inf)
 
 
+#: Singular values up to here, of the largest, are zero: the loops are closed to 1e-11, and J
+#: changes by about as much as its gaps.
 RANK_TOLERANCE = 1e-10
-"""Singular values up to here, of the largest, are zero: the loops are closed to 1e-11, and J
-changes by about as much as its gaps."""
+#: Assembled configurations near the given one; the largest rank among them is the generic one.
 SAMPLES = 4
-"""Assembled configurations near the given one; the largest rank among them is the generic one."""
 
 
 @dataclass(frozen=True)
 class Mobility:
     """Mobility that the constraints of a model leave."""
 
-    freedoms: int
-    """Of the tree, nv."""
-    rows: int
-    """Of the constraints, nc."""
-    rank: int
-    """Independent rows."""
-    singular: bool
-    """At the given configuration fewer rows are independent than near it."""
+    freedoms: int  #: Of the tree, nv.
+    rows: int  #: Of the constraints, nc.
+    rank: int  #: Independent rows.
+    singular: bool  #: At the given configuration fewer rows are independent than near it.
 
     @property
     def mobility(self) -> int:
@@ -318,8 +310,7 @@ def _count(s: Array) -> int:
     return int((s > RANK_TOLERANCE * s.max(initial=0.0)).sum()) if len(s) and s[0] > 0 else 0
 
 
-REACHED = 1e-6
-"""Largest part of the joint forces that motors and constraints may leave undone."""
+REACHED = 1e-6  #: Largest part of the joint forces that motors and constraints may leave undone.
 
 
 def actuator_forces(

@@ -16,16 +16,13 @@ from typing import Any
 
 from sixfold.errors import visible
 
+#: Called with the amount done and the total, None if unknown.
 Told = Callable[[float, float | None], object]
-"""Called with the amount done and the total, None if unknown."""
 
-DELAY = 2.0
-"""Delay before the automatic progress bar [s]."""
-EVERY = 0.1
-"""Interval between two redraws of a bar [s]."""
+DELAY = 2.0  #: Delay before the automatic progress bar [s].
+EVERY = 0.1  #: Interval between two redraws of a bar [s].
 WIDTH = 32
-LONGEST = 20
-"""Characters of a label."""
+LONGEST = 20  #: Characters of a label.
 
 _listener: ContextVar[Told | None] = ContextVar("listener", default=None)
 _counting: ContextVar[bool] = ContextVar("counting", default=False)

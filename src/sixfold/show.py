@@ -17,12 +17,9 @@ import numpy as np
 from sixfold.errors import visible, visible_lines
 
 LEFT, RIGHT = (f"text-align:{side};padding:.1em .5em" for side in ("left", "right"))
-MAX_ROWS = 60
-"""Rows of a table that are shown; the rest is counted."""
-MAX_CHARACTERS = 200
-"""Characters of a cell; names in files have no limit."""
-MAX_LISTING = 20_000
-"""Characters of a listing."""
+MAX_ROWS = 60  #: Rows of a table that are shown; the rest is counted.
+MAX_CHARACTERS = 200  #: Characters of a cell; names in files have no limit.
+MAX_LISTING = 20_000  #: Characters of a listing.
 
 
 def plain(value: object) -> str:
@@ -90,8 +87,7 @@ def _cell(value: Any, right: bool = False) -> str:
     return f'<td style="{style}">{plain(text)}</td>'
 
 
-MAX_ELEMENTS = 16
-"""Elements of an array that are printed; of larger ones the shape."""
+MAX_ELEMENTS = 16  #: Elements of an array that are printed; of larger ones the shape.
 MAX_TUPLE = 4
 MAX_TEXT = 60
 
@@ -148,10 +144,8 @@ COLORS = (
     "#5b6ee1",
 )
 WIDTH, HEIGHT, MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 640, 130, 62, 130, 22, 10
-NARROWEST = 460
-"""Width below which the letters would be too small; narrower windows scroll."""
-STRETCHES = 250
-"""Pieces of a long line; each keeps its lowest and its highest value."""
+NARROWEST = 460  #: Width below which the letters would be too small; narrower windows scroll.
+STRETCHES = 250  #: Pieces of a long line; each keeps its lowest and its highest value.
 MAX_LINES = 40
 MAX_NAMES = 7
 MAX_LETTERS = 16
@@ -274,8 +268,8 @@ def _text(x: float, y: float, text: str, anchor: str, weight: str = "normal") ->
 
 # trees and robots
 
+#: Height of a row, space between columns and width of a letter [px].
 ROW, GAP, LETTER = 24, 34, 6.2
-"""Height of a row, space between columns and width of a letter [px]."""
 MAX_LETTERS = 20
 LINE = 'stroke="currentColor" stroke-opacity="0.55" fill="none"'
 
@@ -372,8 +366,7 @@ def _mark(x: float, y: float, name: str, about: str, freedoms: int | None) -> st
     return f"<g><title>{plain(about)}</title>{sign}{word}</g>"
 
 
-MAX_BODIES = 60
-"""Bodies of a tree that is drawn; larger ones have the table alone."""
+MAX_BODIES = 60  #: Bodies of a tree that is drawn; larger ones have the table alone.
 HEAD = ("body", "parent", "joint", "kind", "axis", "mass [kg]", "centre of mass [m]", "range of q")
 
 

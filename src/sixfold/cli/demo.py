@@ -174,8 +174,8 @@ def _speed(model: Model, states: int) -> None:
         )
 
 
+#: Largest joint torques [N m]: Armstrong, Khatib and Burdick, 1986.
 TORQUES = {"puma560": (97.6, 186.4, 89.4, 24.2, 20.1, 21.3)}
-"""Largest joint torques [N m]: Armstrong, Khatib and Burdick, 1986."""
 DURATION = 10.0
 
 

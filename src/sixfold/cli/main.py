@@ -40,8 +40,8 @@ def cache(clear: bool) -> None:
     click.echo("SIXFOLD_CACHE_DIR moves it, SIXFOLD_CACHE=off switches it off")
 
 
+#: How shells show processes that ended by Ctrl-C, and for want of a reader.
 INTERRUPTED, PIPE_CLOSED = 128 + 2, 128 + 13
-"""How shells show processes that ended by Ctrl-C, and for want of a reader."""
 FULL = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 

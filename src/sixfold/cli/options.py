@@ -13,8 +13,7 @@ from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError, visible
 from sixfold.model import Joint, Model
 
-LONGEST = 400
-"""Characters of a command's line in the help; it wraps."""
+LONGEST = 400  #: Characters of a command's line in the help; it wraps.
 
 
 class Group(click.Group):
@@ -62,6 +61,7 @@ def refuse_idle(
         raise NotApplicableError(f"option {option}", where, fix)
 
 
+#: Values of --friction, and the arguments that they stand for.
 FRICTION: dict[str, Friction] = {
     "yes": True,
     "no": False,
@@ -69,8 +69,8 @@ FRICTION: dict[str, Friction] = {
     "dry": "dry",
     "direction": "direction",
 }
-"""Values of --friction, and the arguments that they stand for."""
 
+#: Options that several commands have.
 OPTIONS: dict[str, dict[str, Any]] = {
     "--body": {"multiple": True, "help": "Only this body's inertia is unknown."},
     "--constraints": {
@@ -109,7 +109,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--springs": {"is_flag": True, "help": "Stiffnesses are unknown."},
 }
-"""Options that several commands have."""
 
 
 def option(name: str, **changes: Any) -> Callable[..., Any]:
@@ -129,14 +128,12 @@ def options(*names: str) -> Callable[..., Any]:
     return add
 
 
+#: Options that say which numbers are unknown.
 UNKNOWNS = ("--friction", "--rotors", "--offsets", "--springs", "--body")
-"""Options that say which numbers are unknown."""
 
 
-WIDTH = 80
-"""Columns that every line of a command fits in."""
-MAX_INDENT = 36
-"""Columns of indentation; deeper bodies show their depth as a number."""
+WIDTH = 80  #: Columns that every line of a command fits in.
+MAX_INDENT = 36  #: Columns of indentation; deeper bodies show their depth as a number.
 
 
 def tree_lines(model: Model, width: int = WIDTH) -> list[str]:

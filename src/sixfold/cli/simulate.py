@@ -24,8 +24,7 @@ from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
 from sixfold.simulation.arguments import CHOICES, METHODS
 
-FREQUENCY = 10.0
-"""How fast the PD controller pulls its joints to the target [rad/s]."""
+FREQUENCY = 10.0  #: How fast the PD controller pulls its joints to the target [rad/s].
 
 
 @click.command()

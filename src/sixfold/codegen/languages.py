@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sixfold.compiler.graph.program import Program
 
 DTYPES: tuple[str, ...] = get_args(CodePrecision)
+#: Names and values of the parameters of closed forms, which functions take as `p`.
 Parameters = Mapping[str, float]
-"""Names and values of the parameters of closed forms, which functions take as `p`."""
 
 
 class Output(NamedTuple):

@@ -99,8 +99,8 @@ wchar wctype
 _OWN = """
 a f_ext np numpy one p q qd qdd result tau v B C G M T U V PARAMETERS
 """
+#: Names that no file of Windows can have, in any case.
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{x}{k}" for x in ("com", "lpt") for k in range(1, 10)}
-"""Names that no file of Windows can have, in any case."""
 _WORDS = frozenset(
     f"{_C} {_CPP} {_JULIA} {_MATLAB} {_MACROS} {_LIBRARY} {_HEADERS} {_OWN}".split()
     + [f"{word}{suffix}" for word in _MATH.split() for suffix in ("", "f", "l")]

@@ -26,8 +26,8 @@ from sixfold.compiler.llvm.text.instructions import Text
 from sixfold.compiler.llvm.text.writer import SINCOS
 from sixfold.runtime import ArrayFunction
 
+#: Options for the compiler of a device.
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
-"""Options for the compiler of a device."""
 _DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
 _HEAD = "#pragma OPENCL FP_CONTRACT OFF\n"
 
@@ -244,6 +244,7 @@ def _bits(x: float) -> str:
 
 _INFIX = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
 _WHOLE = {"and": "&", "or": "|", "xor": "^", "add": "+", "sub": "-", "shl": "<<", "lshr": ">>"}
+#: Comparisons of reals, then of whole numbers.
 _TESTS = {
     "ogt": "{0} > {1}",
     "oge": "{0} >= {1}",
@@ -256,7 +257,6 @@ _TESTS = {
     "ne": "{0} != {1}",
     "slt": "{0} < {1}",
 }
-"""Comparisons of reals, then of whole numbers."""
 _KINDS = {"double": "double", "float": "float", "i64": "long", "i32": "int", "i1": "int"}
 
 

@@ -283,8 +283,7 @@ class Saturated:
 
     control: Callable[..., Any]
     limit: Numbers
-    names: tuple[str, ...]
-    """Of the joint forces, for a controller that returns them in a table."""
+    names: tuple[str, ...]  #: Of the joint forces, for a controller that returns them in a table.
 
     @property
     def x0(self) -> Any:

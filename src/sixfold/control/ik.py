@@ -66,18 +66,14 @@ MIN_CHUNK_ROWS, MAX_CHUNK_ROWS = 4096, 65536  # rows of a chunk
 class InverseKinematics:
     """Configurations that meet targets, or come as near as was found."""
 
-    q: Array
-    """Configurations [rad or m], shape (..., nq)."""
-    error: Array
-    """Error of each part of the targets [m or rad], shape (..., parts)."""
+    q: Array  #: Configurations [rad or m], shape (..., nq).
+    error: Array  #: Error of each part of the targets [m or rad], shape (..., parts).
+    #: Whether the targets of the first priority are met to the tolerance, shape (...).
     converged: Array
-    """Whether the targets of the first priority are met to the tolerance, shape (...)."""
-    starts: Array
-    """How many starts were tried, shape (...)."""
+    starts: Array  #: How many starts were tried, shape (...).
+    #: Names of the parts: the frame, and "position", "rotation", "direction" or "joints".
     parts: tuple[str, ...]
-    """Names of the parts: the frame, and "position", "rotation", "direction" or "joints"."""
-    tolerance: float
-    """What could be left of each part [m and rad]."""
+    tolerance: float  #: What could be left of each part [m and rad].
 
     def __repr__(self) -> str:
         """Print how many rows converged, and the largest error of each part."""

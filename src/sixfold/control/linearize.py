@@ -339,22 +339,16 @@ class Linearization:
     `A, B = linearization` unpacks the matrices.
     """
 
+    #: How states act, shape (..., 2 nv, 2 nv): per second, or over a step if there is a dt.
     A: Array
-    """How states act, shape (..., 2 nv, 2 nv): per second, or over a step if there is a dt."""
+    #: How joint forces act, shape (..., 2 nv, nv): per second, or over a step if there is a dt.
     B: Array
-    """How joint forces act, shape (..., 2 nv, nv): per second, or over a step if there is a dt."""
-    model: Model
-    """The robot."""
-    q: Array
-    """The operating point: configuration [rad or m], shape (..., nq)."""
-    v: Array
-    """Its velocity [rad/s or m/s], shape (..., nv)."""
-    tau: Array
-    """Its joint forces [N m or N], shape (..., nv)."""
-    dt: float | None = None
-    """Length of a step [s]; None in continuous time."""
-    integrator: FixedStep | None = None
-    """Of the step, as in `rollout`; None in continuous time."""
+    model: Model  #: The robot.
+    q: Array  #: The operating point: configuration [rad or m], shape (..., nq).
+    v: Array  #: Its velocity [rad/s or m/s], shape (..., nv).
+    tau: Array  #: Its joint forces [N m or N], shape (..., nv).
+    dt: float | None = None  #: Length of a step [s]; None in continuous time.
+    integrator: FixedStep | None = None  #: Of the step, as in `rollout`; None in continuous time.
 
     def __iter__(self) -> Iterator[Array]:
         """Yield A and B."""

@@ -23,12 +23,10 @@ ROUNDING = 100 * float(np.finfo(float).eps)
 class LQR(NamedTuple):
     """A linear-quadratic regulator: u = -K x."""
 
-    K: Array
-    """Gains, shape (..., inputs, states): units of inputs by those of states."""
-    S: Array
-    """x^T S x is the cost from x on, shape (..., states, states)."""
+    K: Array  #: Gains, shape (..., inputs, states): units of inputs by those of states.
+    S: Array  #: x^T S x is the cost from x on, shape (..., states, states).
+    #: Of A - B K, shape (..., states): [1/s] in continuous time, for one step otherwise.
     eigenvalues: Array
-    """Of A - B K, shape (..., states): [1/s] in continuous time, for one step otherwise."""
 
     def __repr__(self) -> str:
         """Print small arrays, and the shapes of large ones."""
@@ -229,10 +227,8 @@ def check_definite(function: str, Q: Array, R: Array) -> None:
 class TVLQR(NamedTuple):
     """Gains along a motion: u_k = -K_k x_k."""
 
-    K: Array
-    """Gains, shape (..., steps, inputs, states): units of inputs by those of states."""
-    S: Array
-    """x^T S_k x is the cost from step k on, shape (..., steps + 1, states, states)."""
+    K: Array  #: Gains, shape (..., steps, inputs, states): units of inputs by those of states.
+    S: Array  #: x^T S_k x is the cost from step k on, shape (..., steps + 1, states, states).
 
     def __repr__(self) -> str:
         """Print small arrays, and the shapes of large ones."""

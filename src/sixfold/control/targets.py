@@ -173,17 +173,12 @@ Frames = Callable[[str, Any], FrameKinematics]
 class Target(ABC):
     """What all targets have."""
 
-    weight: float = 1.0
-    """How much a metre or a radian of its error counts."""
-    priority: int = 0
-    """0 is met first."""
-    kinds: ClassVar[tuple[str, ...]]
-    """Its parts."""
+    weight: float = 1.0  #: How much a metre or a radian of its error counts.
+    priority: int = 0  #: 0 is met first.
+    kinds: ClassVar[tuple[str, ...]]  #: Its parts.
 
-    holds: ClassVar[str]
-    """The field that says where to go."""
-    sizes: ClassVar[Shape] = (3,)
-    """The shape of that for one state."""
+    holds: ClassVar[str]  #: The field that says where to go.
+    sizes: ClassVar[Shape] = (3,)  #: The shape of that for one state.
 
     def shape(self, model: Model) -> Shape:
         """Return the shape of the goal for one state."""
@@ -267,8 +262,7 @@ class Pose(Target):
 
     frame: str
     pose: ArrayLike
-    rotation_weight: float | None = None
-    """How much a radian counts; by default `weight`."""
+    rotation_weight: float | None = None  #: How much a radian counts; by default `weight`.
     holds = "pose"
     sizes = (4, 4)
     kinds = ("position", "rotation")
@@ -317,8 +311,8 @@ class Position(Target):
 
     frame: str
     position: ArrayLike
+    #: A point in the frame's coordinates [m]; by default its origin.
     point: Sequence[float] | None = None
-    """A point in the frame's coordinates [m]; by default its origin."""
     holds = "position"
     kinds = ("position",)
 
@@ -352,8 +346,7 @@ class Direction(Target):
 
     frame: str
     direction: ArrayLike
-    axis: Sequence[float] = (0.0, 0.0, 1.0)
-    """In the frame's coordinates; by default z."""
+    axis: Sequence[float] = (0.0, 0.0, 1.0)  #: In the frame's coordinates; by default z.
     holds = "direction"
     kinds = ("direction",)
 
@@ -400,8 +393,7 @@ class LookAt(Target):
 
     frame: str
     position: ArrayLike
-    axis: Sequence[float] = (0.0, 0.0, 1.0)
-    """In the frame's coordinates; by default z."""
+    axis: Sequence[float] = (0.0, 0.0, 1.0)  #: In the frame's coordinates; by default z.
     holds = "position"
     kinds = ("direction",)
 
@@ -466,8 +458,7 @@ class Joints(Target):
     """
 
     q: ArrayLike
-    joints: Sequence[str] | None = None
-    """Names; the coordinates of the others do not count."""
+    joints: Sequence[str] | None = None  #: Names; the coordinates of the others do not count.
     holds = "q"
     kinds = ("joints",)
 

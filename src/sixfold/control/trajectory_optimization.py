@@ -43,35 +43,27 @@ FIRST_RHO, RHO_FACTOR, MAX_ROUNDS = 10.0, 10.0, 8
 class OptimalControl:
     """Locally optimal motions, near those of the guess."""
 
-    model: Model
-    """The robot."""
-    t: Array
-    """Times of the states [s], shape (steps + 1,)."""
-    q: Array
-    """Configurations [rad or m], shape (..., steps + 1, nq)."""
-    v: Array
-    """Velocities [rad/s or m/s], shape (..., steps + 1, nv)."""
-    tau: Array
-    """Joint forces of each step [N m or N], shape (..., steps, nv)."""
-    cost: Array
-    """Running and final cost, in the units of your functions, shape (...)."""
+    model: Model  #: The robot.
+    t: Array  #: Times of the states [s], shape (steps + 1,).
+    q: Array  #: Configurations [rad or m], shape (..., steps + 1, nq).
+    v: Array  #: Velocities [rad/s or m/s], shape (..., steps + 1, nv).
+    tau: Array  #: Joint forces of each step [N m or N], shape (..., steps, nv).
+    cost: Array  #: Running and final cost, in the units of your functions, shape (...).
+    #: Whether no more than the tolerance can be gained, and state limits hold, shape (...).
     converged: Array
-    """Whether no more than the tolerance can be gained, and state limits hold, shape (...)."""
+    #: Why each motion stopped, shape (...): "converged", "iterations" (used up), "saddle point" (no
+    #: slope, and the cost curves downward), "stalled" (no step costs less), "not finite" (the guess
+    #: costs infinity) or "state limits" (exceeded).
     status: Array
-    """Why each motion stopped, shape (...): "converged", "iterations" (used up), "saddle point"
-    (no slope, and the cost curves downward), "stalled" (no step costs less), "not finite" (the
-    guess costs infinity) or "state limits" (exceeded)."""
+    #: Whether the motion came to a saddle point, was pushed and then cost less, shape (...).
     pushed: Array
-    """Whether the motion came to a saddle point, was pushed and then cost less, shape (...)."""
-    iterations: Array
-    """How many were done, shape (...)."""
-    gains: Array
-    """K of tau = tau_0 + K (x - x_0) with x = (q, v), shape (..., steps, nv, 2 nv)."""
+    iterations: Array  #: How many were done, shape (...).
+    gains: Array  #: K of tau = tau_0 + K (x - x_0) with x = (q, v), shape (..., steps, nv, 2 nv).
+    #: How far states are beyond their limits at most [rad, m, rad/s or m/s], shape (...); 0 without
+    #: state limits.
     violation: Array
-    """How far states are beyond their limits at most [rad, m, rad/s or m/s], shape (...); 0 without
-    state limits."""
+    #: Cost after each iteration, state limits included, shape (iterations + 1, ...).
     history: Array
-    """Cost after each iteration, state limits included, shape (iterations + 1, ...)."""
 
     def trajectory(self, *index: int) -> Trajectory:
         """Return one motion of a batch, by its place along the leading axes."""

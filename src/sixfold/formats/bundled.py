@@ -13,6 +13,7 @@ from sixfold.formats.json_model import model_of_json
 from sixfold.model import Model, samples
 from sixfold.model.validate import body_count
 
+#: Each sample with its description; at the neutral configuration all loops are closed.
 SAMPLES = {
     "pendulum": "Concurrent Dynamics example 1: axis z, gravity along -y, hanging at q = 0.",
     "cart_pendulum": "Concurrent Dynamics example 2: a pendulum on a cart that slides along x.",
@@ -51,7 +52,7 @@ SAMPLES = {
         "joints, ball feet."
     ),
 }
-"""Each sample with its description; at the neutral configuration all loops are closed."""
+#: Samples made by code, each with how many numbers may follow its name.
 _FAMILIES = {
     "planar_chain": (samples.planar_chain, 1),
     "tree6": (samples.tree6, 0),
@@ -60,7 +61,6 @@ _FAMILIES = {
     "rolling_ball": (samples.rolling_ball, 0),
     "random_tree": (samples.random_tree, 2),
 }
-"""Samples made by code, each with how many numbers may follow its name."""
 
 
 def sample(name: str) -> Model:
@@ -84,6 +84,7 @@ def sample(name: str) -> Model:
 
 
 INSIDE = "cmeel.prefix/share/example-robot-data/robots"
+#: Names of files whose own names are long; the others go by their own.
 NAMES = {
     "alexander_v1.lowerBodyOnly": "alexander_lower_body",
     "TwoDofs": "asr_twodof",
@@ -101,7 +102,7 @@ NAMES = {
     "ur5_joint_limited_robot": "ur5_limited",
     "ur10_joint_limited_robot": "ur10_limited",
 }
-"""Names of files whose own names are long; the others go by their own."""
+#: Names of files that share theirs with another file or a sample.
 IN_FAMILY = {
     ("anymal_b_simple_description", "anymal"): "anymal_b",
     ("anymal_c_simple_description", "anymal"): "anymal_c",
@@ -109,7 +110,6 @@ IN_FAMILY = {
     ("quadruped_description", "quadruped"): "quadruped_urdf",
     ("ur_description", "ur3"): "ur3_empty",
 }
-"""Names of files that share theirs with another file or a sample."""
 LICENCES = (
     ("Apache License", "Apache-2.0"),
     ("Mozilla Public License", "MPL-2.0"),

@@ -61,10 +61,9 @@ def _near(path: Path) -> str:
     return f"the folder has {', '.join(same[:5])}" if same else "check the path"
 
 
+#: Folders of a package that usually hold its robot files, next to one for meshes.
 FILE_FOLDERS = {"urdf", "robots", "robot", "xml", "mjcf", "xacro", "model", "models"}
-"""Folders of a package that usually hold its robot files, next to one for meshes."""
-PARENTS = 5
-"""How far above its file a package may begin."""
+PARENTS = 5  #: How far above its file a package may begin.
 
 
 def mesh_path(model: Model, mesh: Mesh | str) -> Path:

@@ -44,9 +44,9 @@ from sixfold.spatial import Inertia, Transform, Vector3
 from sixfold.spatial.rotations import exact_rotation, matrix_of_rotation, rpy_to_rotation
 
 FORMAT = "sixfold model"
+#: Files of models without constraints and contact options are what they were in version 1; the key
+#: `constraints`, and `contact` of geometries, came with version 2.
 PLAIN_VERSION, VERSION = 1, 2
-"""Files of models without constraints and contact options are what they were in version 1; the
-key `constraints`, and `contact` of geometries, came with version 2."""
 CONSTRAINTS_FORMAT, CONSTRAINTS_VERSION = "sixfold constraints", 1
 MODEL = (
     "format",
@@ -59,19 +59,19 @@ MODEL = (
     "couplings",
     "geometries",
 )
+#: What null means in these lists.
 NO_LIMIT = {
     "lower": -math.inf,
     "upper": math.inf,
     "velocity_limit": math.inf,
     "effort_limit": math.inf,
 }
-"""What null means in these lists."""
 BODY = ("name", "joint_name", "parent", "joint", "placement", "inertia", *JOINT_PROPERTIES)
+#: Keys of how a shape touches others, and how many numbers each has; 0 means a whole one.
 CONTACT = {
     **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1, "margin": 1, "gap": 1},
     **{"condim": 0, "contype": 0, "conaffinity": 0, "priority": 0},
 }
-"""Keys of how a shape touches others, and how many numbers each has; 0 means a whole one."""
 GEOMETRY = ("body", "placement", "shape", "color", "material", "name", "link", "collides")
 
 
@@ -80,13 +80,14 @@ def _keys(kind: type[Joint]) -> tuple[str, ...]:
 
 
 Joints = Mapping[str, tuple[Callable[..., Joint], tuple[str, ...]]]
+#: Class of each joint type and its keys in addition to `type`.
 JOINTS: Joints = {kind.__name__.lower(): (kind, _keys(kind)) for kind in STANDARD_JOINTS}
-"""Class of each joint type and its keys in addition to `type`."""
+#: The same for joints that close loops.
 CLOSING_JOINTS: Joints = {
     "fixed": (Fixed, ()),
     **{name: row for name, row in JOINTS.items() if name != "free"},
 }
-"""The same for joints that close loops."""
+#: Class of each shape, its keys and how many numbers each has; 0 means a text.
 SHAPES: Mapping[str, tuple[Callable[..., Shape], Mapping[str, int]]] = {
     "box": (Box, {"size": 3}),
     "sphere": (Sphere, {"radius": 1}),
@@ -95,7 +96,6 @@ SHAPES: Mapping[str, tuple[Callable[..., Shape], Mapping[str, int]]] = {
     "ellipsoid": (Ellipsoid, {"radii": 3}),
     "mesh": (Mesh, {"file": 0, "scale": 3}),
 }
-"""Class of each shape, its keys and how many numbers each has; 0 means a text."""
 
 
 def shape_kind(shape: Any) -> str:

@@ -17,8 +17,7 @@ from sixfold.errors import RobotFileError
 from sixfold.formats.xml import LARGEST, shown
 
 Path = tuple[str | int, ...]
-MAX_TOKENS = 2_000_000
-"""In a longer file the line is that of the last place found."""
+MAX_TOKENS = 2_000_000  #: In a longer file the line is that of the last place found.
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|\n|[^\s\[\]{},:"]+', re.DOTALL)
 
 

@@ -49,8 +49,8 @@ from sixfold.lazy import optional
 from sixfold.model import ContactOptions, Model, lock_joints
 from sixfold.spatial import Vector3
 
+#: The corners of a cube, used instead of a mesh that nothing is computed from.
 STAND_IN = [float(c) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1) for c in (x, y, z)]
-"""The corners of a cube, used instead of a mesh that nothing is computed from."""
 _LINE = re.compile(r",? ?[Ll]ine(?: number)?[ =](\d+)")
 _NAME = re.compile(r"Element name '([^']+)'|'([^']+)'")
 
@@ -252,8 +252,8 @@ MEANING = {
     "flexcomp": "bodies are rigid here, its mass is missing",
     "field": "height and distance fields are not shapes here",
 }
+#: Left out without changing how the robot moves.
 DATA_ONLY = frozenset({"custom", "keyframe", "sensor", "extension"})
-"""Left out without changing how the robot moves."""
 
 
 def notes_on(
@@ -513,8 +513,7 @@ class Plane(NamedTuple):
 
     name: str
     normal: tuple[float, ...]
-    height: float
-    """Along the normal [m]."""
+    height: float  #: Along the normal [m].
     contact: ContactOptions
     place: Place | None
 
@@ -524,8 +523,7 @@ class Pair(NamedTuple):
 
     geoms: tuple[str, str]
     numbers: dict[str, tuple[float, ...]]
-    other: tuple[str, ...]
-    """Attributes that are no numbers."""
+    other: tuple[str, ...]  #: Attributes that are no numbers.
     place: Place
 
 
@@ -533,8 +531,8 @@ class JointSoftness(NamedTuple):
     """How soft the limits and the dry friction of a joint are."""
 
     joint: str
+    #: Solref and solimp of the limits, then those of dry friction.
     laws: tuple[tuple[float, ...], ...]
-    """Solref and solimp of the limits, then those of dry friction."""
     margin: float
 
 
@@ -544,11 +542,10 @@ class Contacts(NamedTuple):
     planes: list[Plane]
     pairs: list[Pair]
     impratio: float
-    moving: int
-    """Planes that are not fixed to the world itself."""
+    moving: int  #: Planes that are not fixed to the world itself.
     joints: list[JointSoftness]
+    #: Mean inverse mass that contacts of each body of the file feel [1/kg].
     weights: tuple[tuple[str, float], ...]
-    """Mean inverse mass that contacts of each body of the file feel [1/kg]."""
     document: Document
 
 

@@ -40,8 +40,8 @@ from sixfold.model import (
 )
 from sixfold.spatial import Inertia, Transform, Vector3
 
+#: MuJoCo's viewer shows geometry groups 0 to 2; collision shapes stand by custom in group 3.
 HIDDEN_GROUP = 3
-"""MuJoCo's viewer shows geometry groups 0 to 2; collision shapes stand by custom in group 3."""
 
 
 @dataclass(frozen=True)
@@ -216,10 +216,8 @@ def _path(m: Any, mesh: int) -> str:
     return _text(bytes(m.paths), address) if address >= 0 else ""
 
 
-CONNECT, WELD, JOINT = range(3)
-"""Numbers of `mjtEq`."""
-SITE = 6
-"""Number of `mjtObj`."""
+CONNECT, WELD, JOINT = range(3)  #: Numbers of `mjtEq`.
+SITE = 6  #: Number of `mjtObj`.
 KINDS = {CONNECT: "connect", WELD: "weld", JOINT: "joint", 3: "tendon", 7: "distance"}
 
 
@@ -302,10 +300,9 @@ def _gear(builder: ModelBuilder, m: Any, k: int, name: str, names: Names) -> Non
     builder.add_gear(names.joints[first], *leaders, offset=offset, name=name)
 
 
-FREE, BALL, SLIDE, HINGE = range(4)
-"""Numbers of `mjtJoint`."""
+FREE, BALL, SLIDE, HINGE = range(4)  #: Numbers of `mjtJoint`.
+#: Numbers of `mjtSameFrame`: MuJoCo takes a frame within 1e-6 of the body's for the body's own.
 SAME, SAME_AXES = 1, 3
-"""Numbers of `mjtSameFrame`: MuJoCo takes a frame within 1e-6 of the body's for the body's own."""
 
 
 @dataclass(frozen=True)
@@ -426,13 +423,10 @@ class _Step:
 
     name: str
     joint: Joint
-    anchor: Vector3
-    """Where it lies in the body's coordinates."""
+    anchor: Vector3  #: Where it lies in the body's coordinates.
     properties: Mapping[str, Any]
-    start: float
-    """The coordinate that means no motion (`ref`)."""
-    absolute: bool = False
-    """Counts from the origin of the world."""
+    start: float  #: The coordinate that means no motion (`ref`).
+    absolute: bool = False  #: Counts from the origin of the world.
 
     def zero(self) -> Transform:
         """Return the transform to the joint frame where its coordinate is zero."""

@@ -13,6 +13,7 @@ from sixfold.errors import RobotFileError
 from sixfold.formats.files import read
 from sixfold.formats.xml import Element, Notes, parse, shown
 
+#: Sections with no counterpart, and what that means.
 SECTIONS = {
     "actuator": "motors push nothing here: pass joint forces as tau",
     "contact": "bodies touch where they are told to: pairs by sixfold.contact.Ground.from_mjcf",
@@ -23,26 +24,24 @@ SECTIONS = {
     "sensor": "sensors",
     "tendon": "tendons pull nothing here",
 }
-"""Sections with no counterpart, and what that means."""
-PICTURE = frozenset({"visual", "statistic", "size"})
-"""Sections that say nothing about motion."""
+PICTURE = frozenset({"visual", "statistic", "size"})  #: Sections that say nothing about motion.
+#: Elements that only a picture needs.
 LOOKS = frozenset({"camera", "light", "texture", "hfield", "skin", "layer"})
-"""Elements that only a picture needs."""
+#: What is kept of a class of defaults.
 DEFAULTS = frozenset({"default", "equality", "geom", "joint", "material", "mesh", "site"})
-"""What is kept of a class of defaults."""
+#: Equality constraints that become loops and gears.
 EQUALITIES = frozenset({"connect", "weld", "joint"})
-"""Equality constraints that become loops and gears."""
 FLAGS = frozenset(
     {"constraint", "equality", "gravity", "passive", "spring", "damper", "frictionloss"}
 )
 OPTIONS = frozenset({"gravity", "timestep", "density", "viscosity", "wind", "impratio"})
+#: Attributes of a geom that only contact needs, and how many numbers each has at most.
 CONTACT = {
     **{"friction": 3, "solref": 2, "solimp": 5, "solmix": 1},
     **{"gap": 1, "priority": 1, "condim": 1, "margin": 1},
 }
-"""Attributes of a geom that only contact needs, and how many numbers each has at most."""
+#: Elements and sections whose attributes are remembered with their first places.
 WATCHED = frozenset({"option", "body", "joint", "tendon", "actuator"})
-"""Elements and sections whose attributes are remembered with their first places."""
 COMPILER_SKIPPED = frozenset(
     {"fusestatic", "discardvisual", "usethread", "meshdir", "texturedir", "assetdir", "strippath"}
 )
@@ -53,8 +52,8 @@ viscosity wind gravcomp scale refpos refquat vertex rgba offset count settotalma
 boundinertia fitscale margin group actuatorfrcrange inertiagrouprange params anchor
 relpose torquescale polycoef impratio
 """
+#: Attributes whose value is a list of finite numbers, wherever they stand.
 NUMBERS = frozenset(_NUMBERS.split())
-"""Attributes whose value is a list of finite numbers, wherever they stand."""
 
 
 WHOLE = re.compile(r"[+-]?\d{1,9}\Z", re.ASCII)
@@ -127,12 +126,9 @@ def _error(element: Element, file: str, name: str, what: str) -> RobotFileError:
     )
 
 
-MAX_DEPTH = 400
-"""MuJoCo's own parser goes 500 deep."""
-MAX_ELEMENTS = 20_000
-"""Counted after includes and replication."""
-MAX_COPIES = 4_000
-"""Elements that `<replicate>` may make."""
+MAX_DEPTH = 400  #: MuJoCo's own parser goes 500 deep.
+MAX_ELEMENTS = 20_000  #: Counted after includes and replication.
+MAX_COPIES = 4_000  #: Elements that `<replicate>` may make.
 MAX_INCLUDES = 100
 
 
@@ -157,8 +153,7 @@ class MeshFile:
 class Attachment:
     """An `<attach>`: a body of another file, or all of it, at a frame of this one."""
 
-    frame: str
-    """Name of the frame that stands for it in the text."""
+    frame: str  #: Name of the frame that stands for it in the text.
     model: str
     body: str | None
     prefix: str
@@ -170,34 +165,30 @@ class Document:
     """The text that MuJoCo's compiler gets, and the elements that it does not get."""
 
     path: Path
-    notes: Notes
-    """What is wrong in the file but does not stop it from being read."""
+    notes: Notes  #: What is wrong in the file but does not stop it from being read.
+    #: Under which files may be read, in addition to the file's own folder and the one above.
     folders: tuple[Path, ...] = ()
-    """Under which files may be read, in addition to the file's own folder and the one above."""
     lines: list[str] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
-    """Where each line of the text came from."""
+    places: list[Place] = field(default_factory=list)  #: Where each line of the text came from.
     bodies: list[Place] = field(default_factory=list)
+    #: Place of each explicit inertia, by the number of its body.
     inertias: dict[int, Place] = field(default_factory=dict)
-    """Place of each explicit inertia, by the number of its body."""
     joints: list[Place] = field(default_factory=list)
     equalities: list[Place] = field(default_factory=list)
     planes: list[Place] = field(default_factory=list)
+    #: Attributes of pairs of shapes that may touch; they are taken out, as all of <contact>.
     pairs: list[tuple[dict[str, str], Place]] = field(default_factory=list)
-    """Attributes of pairs of shapes that may touch; they are taken out, as all of <contact>."""
-    generated: bool = False
-    """True where elements make more bodies than the file names one by one."""
+    generated: bool = False  #: True where elements make more bodies than the file names one by one.
     meshes: dict[str, MeshFile] = field(default_factory=dict)
+    #: Other files that parts are attached from, by the name of their `<model>`.
     models: dict[str, Document] = field(default_factory=dict)
-    """Other files that parts are attached from, by the name of their `<model>`."""
     attachments: list[Attachment] = field(default_factory=list)
+    #: What was taken out: a place for each element.
     left: dict[str, list[Place]] = field(default_factory=dict)
-    """What was taken out: a place for each element."""
+    #: Where an attribute stands first, by "element.attribute".
     first: dict[str, Place] = field(default_factory=dict)
-    """Where an attribute stands first, by "element.attribute"."""
     compiler: dict[str, str] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    """Warnings of MuJoCo's compiler."""
+    remarks: list[str] = field(default_factory=list)  #: Warnings of MuJoCo's compiler.
     elements: int = 0
     copies: float = 0
     includes: set[Path] = field(default_factory=set)
@@ -223,12 +214,9 @@ class _Open:
 
     element: Element
     file: str
-    root_line: int
-    """0 in the main file."""
-    inside: str
-    """Tag of the element around it."""
-    top: str
-    """Section it stands in."""
+    root_line: int  #: 0 in the main file.
+    inside: str  #: Tag of the element around it.
+    top: str  #: Section it stands in.
     copies: float = 1
     body: int = 0
     end: bool = False

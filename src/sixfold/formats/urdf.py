@@ -150,8 +150,8 @@ GRAVITY = (0.0, 0.0, -9.81)
 ROBOT, SETTINGS = frozenset({"name", "version"}), frozenset({"gravity", "friction_speed"})
 LINK, INERTIAL = frozenset({"name"}), frozenset({"inertial"})
 PICTURES = frozenset({"visual", "collision"})
+#: Body (-1 for the base) and placement on it of each link.
 Attachments = Mapping[str, tuple[int, Transform]]
-"""Body (-1 for the base) and placement on it of each link."""
 
 
 class UrdfLink(NamedTuple):

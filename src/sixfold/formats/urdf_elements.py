@@ -159,8 +159,8 @@ def _parameters_agree(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+#: Types of other formats that leave no doubt; so does "spherical".
 OTHER_NAMES = {"ball": "spherical"}
-"""Types of other formats that leave no doubt; so does "spherical"."""
 CHILDREN = frozenset({"parent", "child", "origin", "axis", "limit", "dynamics", "mimic", "sixfold"})
 JOINT, LINK, XYZ = frozenset({"name", "type"}), frozenset({"link"}), frozenset({"xyz"})
 LIMIT = frozenset({"lower", "upper", "effort", "velocity"})
@@ -190,8 +190,7 @@ class UrdfJoint(NamedTuple):
     child: str
     joint: Joint
     placement: Transform
-    normal: Vector3 | None
-    """For a planar joint the normal of its plane."""
+    normal: Vector3 | None  #: For a planar joint the normal of its plane.
     properties: Mapping[str, Any]
     mimic: Mimic | None
     file: str
@@ -421,17 +420,16 @@ PLACE, FORM = frozenset({"link", "index", "contact"}), frozenset({"shape", "radi
 class Picture(NamedTuple):
     """A shape on a link, with its colour still by name where the file says so."""
 
-    placement: Transform
-    """Link coordinates to the shape's own."""
+    placement: Transform  #: Link coordinates to the shape's own.
     shape: Shape
     material: str
     color: Color
     by_reference: bool
     name: str
+    #: The link of a model that was saved, where it is not the link around the shape.
     link: str | None
-    """The link of a model that was saved, where it is not the link around the shape."""
+    #: Its place in a model that was saved, where shapes do not go by bodies; 0 otherwise.
     order: float
-    """Its place in a model that was saved, where shapes do not go by bodies; 0 otherwise."""
     collides: bool
     line: int
     contact: ContactOptions | None = None

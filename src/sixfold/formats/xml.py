@@ -18,8 +18,8 @@ from sixfold.errors import RobotFileError, visible
 
 MAX_DEPTH = 100
 MAX_ELEMENTS = 400_000
+#: Characters of all attributes of an element: meshes are written as lists of vertices.
 MAX_ATTRIBUTES = 8 * 2**20
-"""Characters of all attributes of an element: meshes are written as lists of vertices."""
 SHOWN = 60
 
 
@@ -43,8 +43,8 @@ class _RootOnly(Exception):
     """Ends the reading once the root element is known."""
 
 
+#: Called with a fault that does not stop the reader, and how it is read; may raise it.
 Forgive = Callable[[RobotFileError, str], None]
-"""Called with a fault that does not stop the reader, and how it is read; may raise it."""
 
 
 def overlook(error: RobotFileError, reading: str) -> None:
@@ -200,8 +200,8 @@ _ENCODING = re.compile(rb"encoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
 _LONE_AMPERSAND = re.compile(rb"&(?!(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|\w{1,32});)")
 _BOM = b"\xef\xbb\xbf"
 
+#: The repaired data, the offset of the fault, what it is, how it is read, how to fix the file.
 Step = tuple[bytes, int, str, str, str]
-"""The repaired data, the offset of the fault, what it is, how it is read, how to fix the file."""
 
 
 def repair_xml(data: bytes, file: str) -> tuple[bytes, list[tuple[RobotFileError, str]]]:
@@ -291,8 +291,7 @@ def _ampersands(data: bytes) -> Iterator[Step]:
         yield repaired, found.start(), what, "it is read as &amp;", fix
 
 
-LARGEST = 1e50
-"""No robot has a larger number; products of a few such numbers stay finite."""
+LARGEST = 1e50  #: No robot has a larger number; products of a few such numbers stay finite.
 _INFINITE = {
     sign + word: math.copysign(math.inf, float(f"{sign}1"))
     for sign in ("", "+", "-")
@@ -304,8 +303,8 @@ _CHARACTERS = "0123456789+-.eE" + _BLANKS
 NONE: frozenset[str] = frozenset()
 
 
+#: Elements that say nothing about the motion of the tree: of two the first is read.
 LOOSE = frozenset({"limit", "safety_controller", "calibration"})
-"""Elements that say nothing about the motion of the tree: of two the first is read."""
 
 
 class Remarks(Protocol):

@@ -42,13 +42,12 @@ class BaseProjection:
     `beta = matrix @ pi` with pi the ten parameters of each body, as in `regressor`.
     """
 
+    #: Columns of the regressor that are independent: whole numbers, shape (n,).
     columns: NDArray[np.intp]
-    """Columns of the regressor that are independent: whole numbers, shape (n,)."""
+    #: Base parameters from all parameters, beta = matrix @ pi, shape (n, 10 nb), with pi in kg, kg
+    #: m and kg m^2.
     matrix: NDArray[np.float64]
-    """Base parameters from all parameters, beta = matrix @ pi, shape (n, 10 nb), with pi in kg, kg
-    m and kg m^2."""
-    names: tuple[str, ...]
-    """A name for each: that of the column which stays, as in 'Izz link3'."""
+    names: tuple[str, ...]  #: A name for each: that of the column which stays, as in 'Izz link3'.
 
     def __len__(self) -> int:
         """Return how many there are: the rank of the regressor."""
@@ -230,33 +229,24 @@ def _base_call(model: Model) -> Callable[..., Array]:
 class BaseParameter:
     """One combination of inertial parameters that joint forces depend on."""
 
-    body: str
-    """Name of the body whose parameter it is named after."""
+    body: str  #: Name of the body whose parameter it is named after.
+    #: Such as 'Jyy1R': parameter, number of the body from 1, and R if others act together with it.
     name: str
-    """Such as 'Jyy1R': parameter, number of the body from 1, and R if others act together with
-    it."""
-    formula: str
-    """Which parameters of the original bodies it is made of."""
+    formula: str  #: Which parameters of the original bodies it is made of.
+    #: In the model: mass [kg], first moment [kg m] or inertia [kg m^2], as the name says.
     value: float
-    """In the model: mass [kg], first moment [kg m] or inertia [kg m^2], as the name says."""
 
 
 @dataclass(frozen=True)
 class BaseParameters:
     """The base parameters of a model and how they come about."""
 
-    model: str
-    """Name of the model."""
-    parameters: tuple[BaseParameter, ...]
-    """One for each combination, bodies in their order."""
-    moves: tuple[str, ...]
-    """In words, joint by joint: what moved to the parent."""
-    without_effect: tuple[str, ...]
-    """Parameters that no joint force depends on."""
-    rank: int
-    """How many there are for any masses and inertias on this kinematics."""
-    total: int
-    """Number of inertial parameters of all bodies."""
+    model: str  #: Name of the model.
+    parameters: tuple[BaseParameter, ...]  #: One for each combination, bodies in their order.
+    moves: tuple[str, ...]  #: In words, joint by joint: what moved to the parent.
+    without_effect: tuple[str, ...]  #: Parameters that no joint force depends on.
+    rank: int  #: How many there are for any masses and inertias on this kinematics.
+    total: int  #: Number of inertial parameters of all bodies.
 
     def __len__(self) -> int:
         """Return how many there are in this model, whose zeros are no parameters."""

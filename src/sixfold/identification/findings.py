@@ -54,14 +54,10 @@ FIXES = {
 class DataFinding:
     """One thing to know about a log."""
 
-    severity: Severity
-    """One of "error", "warning" and "note"."""
-    code: str
-    """Short name of its kind, such as "lag"."""
-    what: str
-    """What was found, in words."""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    """The numbers behind it."""
+    severity: Severity  #: One of "error", "warning" and "note".
+    code: str  #: Short name of its kind, such as "lag".
+    what: str  #: What was found, in words.
+    values: Mapping[str, Any] = field(default_factory=dict)  #: The numbers behind it.
 
     @property
     def fix(self) -> str:

@@ -199,18 +199,13 @@ class FrictionLaw:
     """How the dry friction of a joint depends on its speed."""
 
     joint: str
-    speed: float
-    """v_s of f tanh(v / v_s) [rad/s or m/s]; 0 for f sign(v)."""
-    loaded: float
-    """v_s in the loaded model."""
-    residual: float
-    """Held-out residual of the joint with that speed [N m or N]."""
-    loaded_residual: float
-    """The same with the speed of the loaded model."""
-    sign_residual: float
-    """The same with sign(v)."""
+    speed: float  #: v_s of f tanh(v / v_s) [rad/s or m/s]; 0 for f sign(v).
+    loaded: float  #: v_s in the loaded model.
+    residual: float  #: Held-out residual of the joint with that speed [N m or N].
+    loaded_residual: float  #: The same with the speed of the loaded model.
+    sign_residual: float  #: The same with sign(v).
+    #: The same with friction that builds up after each reversal in addition.
     hysteresis_residual: float
-    """The same with friction that builds up after each reversal in addition."""
 
     @property
     def words(self) -> str:

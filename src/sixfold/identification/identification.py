@@ -37,24 +37,19 @@ WELL, ROUGHLY = 0.05, 0.3
 class Estimate:
     """One base parameter."""
 
+    #: The parameter that it is named after, as 'm link3'; others may act together with it.
     name: str
-    """The parameter that it is named after, as 'm link3'; others may act together with it."""
-    words: str
-    """The parameter in words, and how many others act together with it."""
+    words: str  #: The parameter in words, and how many others act together with it.
+    #: As fitted to the data: [kg], [kg m] or [kg m^2] for bodies, and the units of friction,
+    #: rotors, offsets, springs or gains for others.
     value: float
-    """As fitted to the data: [kg], [kg m] or [kg m^2] for bodies, and the units of friction,
-    rotors, offsets, springs or gains for others."""
-    error: float
-    """Standard error, in the units of the value; infinite if the data do not show it."""
-    loaded: float
-    """Value in the loaded model."""
-    model: float
-    """Value in the new model, where bodies are physical."""
+    error: float  #: Standard error, in the units of the value; infinite if the data do not show it.
+    loaded: float  #: Value in the loaded model.
+    model: float  #: Value in the new model, where bodies are physical.
+    #: What the error is compared with, in the units of the value: its own size, or that of others
+    #: of its kind.
     size: float
-    """What the error is compared with, in the units of the value: its own size, or that of others
-    of its kind."""
-    formula: str
-    """Which parameters act together in it."""
+    formula: str  #: Which parameters act together in it.
 
     @property
     def seen(self) -> str:
@@ -67,17 +62,13 @@ class Estimate:
 class JointResidual:
     """What is left of a joint's measured forces."""
 
-    name: str
-    """Of the coordinate, as in `model.coordinates.v_names`."""
-    load: float
-    """Root mean square of the measured forces (known parts taken off) [N m or N]."""
-    fit: float
-    """Root mean square residual of the new model on all samples [N m or N]."""
+    name: str  #: Of the coordinate, as in `model.coordinates.v_names`.
+    load: float  #: Root mean square of the measured forces (known parts taken off) [N m or N].
+    fit: float  #: Root mean square residual of the new model on all samples [N m or N].
+    #: The same on every fifth block of samples, of a model fitted to the others [N m or N]; NaN if
+    #: there were too few.
     hold_out: float
-    """The same on every fifth block of samples, of a model fitted to the others [N m or N]; NaN if
-    there were too few."""
-    free: float
-    """The same of the base parameters, which need not be physical [N m or N]."""
+    free: float  #: The same of the base parameters, which need not be physical [N m or N].
 
     @property
     def share(self) -> float:
@@ -90,41 +81,29 @@ class JointResidual:
 class Identification:
     """A model fitted to a log."""
 
+    #: The robot with new inertias, friction, rotors and springs; save it with `sixfold.save`.
     model: Model
-    """The robot with new inertias, friction, rotors and springs; save it with `sixfold.save`."""
-    loaded: Model
-    """The robot before."""
-    parameters: tuple[Estimate, ...]
-    """The base parameters."""
-    joints: tuple[JointResidual, ...]
-    """Residuals by coordinate, nv of them."""
+    loaded: Model  #: The robot before.
+    parameters: tuple[Estimate, ...]  #: The base parameters.
+    joints: tuple[JointResidual, ...]  #: Residuals by coordinate, nv of them.
+    #: The law of dry friction of each joint whose friction was fitted, and how others fit.
     friction: tuple[FrictionLaw, ...]
-    """The law of dry friction of each joint whose friction was fitted, and how others fit."""
-    condition: float
-    """Of the scaled problem; up to some hundreds is good."""
+    condition: float  #: Of the scaled problem; up to some hundreds is good.
+    #: What is wrong with the log or remarkable about it, the gravest first.
     findings: tuple[DataFinding, ...]
-    """What is wrong with the log or remarkable about it, the gravest first."""
-    not_shown: tuple[str, ...]
-    """In words: parameters that the data, or no data at all, can show."""
+    not_shown: tuple[str, ...]  #: In words: parameters that the data, or no data at all, can show.
+    #: Constant force of each joint [N m or N], shape (nv,), which a model has no place for.
     offsets: Array
-    """Constant force of each joint [N m or N], shape (nv,), which a model has no place for."""
-    gains: Array
-    """Force for each unit of tau, shape (nv,): 1, or [N m/A or N/A] of currents."""
-    samples: int
-    """How many samples were used, those that were held out included."""
-    lag: float
-    """By how much torques were taken to be late [s]."""
-    filter: float | None
-    """Cut-off frequency of the filter [Hz], if one was used."""
-    consistent: bool
-    """Whether all bodies are physical."""
-    elapsed: float
-    """Seconds that it took."""
+    gains: Array  #: Force for each unit of tau, shape (nv,): 1, or [N m/A or N/A] of currents.
+    samples: int  #: How many samples were used, those that were held out included.
+    lag: float  #: By how much torques were taken to be late [s].
+    filter: float | None  #: Cut-off frequency of the filter [Hz], if one was used.
+    consistent: bool  #: Whether all bodies are physical.
+    elapsed: float  #: Seconds that it took.
+    #: Samples for plots, one row for each: "q", "v", "tau" [N m or N], the "model" joint forces,
+    #: their number "row", and "t" [s] if times are known.
     record: Mapping[str, Array] = field(default_factory=dict)
-    """Samples for plots, one row for each: "q", "v", "tau" [N m or N], the "model" joint forces,
-    their number "row", and "t" [s] if times are known."""
-    problem: IdentificationProblem | None = None
-    """The columns behind it."""
+    problem: IdentificationProblem | None = None  #: The columns behind it.
 
     @property
     def ok(self) -> bool:

@@ -363,20 +363,18 @@ class Log:
         <log of 100 samples: q, tau, t>
     """
 
-    q: Array
-    """Positions [rad or m], shape (samples, nq)."""
+    q: Array  #: Positions [rad or m], shape (samples, nq).
+    #: Velocities [rad/s or m/s], shape (samples, nv); by default made from q.
     v: Array | None = None
-    """Velocities [rad/s or m/s], shape (samples, nv); by default made from q."""
+    #: Accelerations [rad/s^2 or m/s^2], shape (samples, nv); by default made from v or q.
     a: Array | None = None
-    """Accelerations [rad/s^2 or m/s^2], shape (samples, nv); by default made from v or q."""
+    #: Joint forces [N m or N], or motor currents [A], shape (samples, nv); for a floating base also
+    #: those of the joints alone.
     tau: Array | None = None
-    """Joint forces [N m or N], or motor currents [A], shape (samples, nv); for a floating base also
-    those of the joints alone."""
-    t: Array | float | None = None
-    """Times [s], shape (samples,), or the time between two samples."""
+    t: Array | float | None = None  #: Times [s], shape (samples,), or the time between two samples.
+    #: Measured external forces on each body (n; f) [N m; N] in world axes about the world origin,
+    #: shape (samples, nb, 6).
     f_ext: Array | None = None
-    """Measured external forces on each body (n; f) [N m; N] in world axes about the world origin,
-    shape (samples, nb, 6)."""
 
     def __post_init__(self) -> None:
         """Check that all arrays hold numbers and are equally long."""

@@ -82,10 +82,10 @@ def refuse_dtype(core: ArrayFunction, dtype: str) -> None:
 
 
 NAME = "array_api_function"
+#: Libraries whose top module has the functions of the array API, with or without the protocol.
 _BY_MODULE = ("numpy", "torch", "cupy")
-"""Libraries whose top module has the functions of the array API, with or without the protocol."""
+#: On the CPU, XLA's fusion works shared values out again and again: 15 times the work and more.
 _NO_FUSION = {"xla_disable_hlo_passes": "fusion"}
-"""On the CPU, XLA's fusion works shared values out again and again: 15 times the work and more."""
 
 
 def array_api_function(

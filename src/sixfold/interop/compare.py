@@ -58,16 +58,12 @@ EPS = float(np.finfo(float).eps)
 class Difference:
     """The worst difference of one quantity over all states, relative to its size."""
 
-    quantity: str
-    """Such as "mass matrix"."""
-    worst: float
-    """The worst difference, relative to the size of the quantity; no units."""
+    quantity: str  #: Such as "mass matrix".
+    worst: float  #: The worst difference, relative to the size of the quantity; no units.
+    #: What is allowed at the state where the difference is worst for its tolerance; no units.
     tolerance: float
-    """What is allowed at the state where the difference is worst for its tolerance; no units."""
-    state: int
-    """Number of that state among the random ones, from 0."""
-    numpy: Difference | None = None
-    """The same for the NumPy backend, next to the default call."""
+    state: int  #: Number of that state among the random ones, from 0.
+    numpy: Difference | None = None  #: The same for the NumPy backend, next to the default call.
 
     @property
     def agrees(self) -> bool:
@@ -225,10 +221,10 @@ def _potential_size(model: Model, q: Array) -> Array:
     return total
 
 
+#: Of accelerations, relative to the largest, weighed by the roots of M's diagonal.
 CONSTRAINED_TOLERANCE = 1e-9
-"""Of accelerations, relative to the largest, weighed by the roots of M's diagonal."""
+#: Sizes of steps from an assembled configuration [rad or m]; the first from which all close.
 SPREADS = (0.5, 0.1, 0.0)
-"""Sizes of steps from an assembled configuration [rad or m]; the first from which all close."""
 QUANTITY = "constrained dynamics"
 
 
@@ -306,20 +302,14 @@ def _worst_acceleration(model: Model, ours: Array, theirs: Array, q: Array) -> D
 class Comparison:
     """A robot in two libraries; print it for a table."""
 
-    robot: str
-    """Name of the robot."""
-    library: str
-    """Either "pinocchio" or "mujoco"."""
-    version: str
-    """Version of that library."""
-    samples: int
-    """Number of random states."""
-    seed: int
-    """Seed of the states."""
-    differences: tuple[Difference, ...]
-    """The worst difference of each quantity."""
+    robot: str  #: Name of the robot.
+    library: str  #: Either "pinocchio" or "mujoco".
+    version: str  #: Version of that library.
+    samples: int  #: Number of random states.
+    seed: int  #: Seed of the states.
+    differences: tuple[Difference, ...]  #: The worst difference of each quantity.
+    #: What the other library does not have, and was switched off here for the comparison.
     left_out: tuple[str, ...]
-    """What the other library does not have, and was switched off here for the comparison."""
 
     @property
     def agrees(self) -> bool:

@@ -13,8 +13,7 @@ from sixfold.model import Constraint, Fixed, Loop, Revolute, Spherical
 from sixfold.scalar import exact
 from sixfold.spatial import Transform
 
-ARM = 1.0
-"""Distance of a hinge's two points along its axis [m]."""
+ARM = 1.0  #: Distance of a hinge's two points along its axis [m].
 
 
 class HeldFrames(NamedTuple):

@@ -178,24 +178,19 @@ def _turned_in_plane(angle: Array, x: Array) -> Array:
 class Piece:
     """One joint of the model, and where its coordinates lie in the other library."""
 
-    body: int
-    """Row of the body it carries."""
-    map: JointMap
-    """How its coordinates are converted."""
-    q: tuple[int, ...]
-    """Indices of its positions in the other library."""
-    v: tuple[int, ...]
-    """Indices of its velocities in the other library."""
+    body: int  #: Row of the body it carries.
+    map: JointMap  #: How its coordinates are converted.
+    q: tuple[int, ...]  #: Indices of its positions in the other library.
+    v: tuple[int, ...]  #: Indices of its velocities in the other library.
 
 
 @dataclass(frozen=True)
 class Site:
     """One body of the other library, fixed to a body of the model."""
 
-    body: int
-    """Row of the body, -1 for the base."""
+    body: int  #: Row of the body, -1 for the base.
+    #: Where the other library lets forces act [m], in the body's coordinates.
     point: tuple[float, ...]
-    """Where the other library lets forces act [m], in the body's coordinates."""
 
 
 @dataclass(frozen=True)
@@ -208,18 +203,13 @@ class Converter:
     coordinates, `_from` drops them, and their forces work on the joints they follow.
     """
 
-    model: Model
-    """The robot here."""
-    library: str
-    """Either "pinocchio" or "mujoco"."""
-    nq: int
-    """Size of a position in the other library."""
-    nv: int
-    """Size of a velocity in the other library."""
-    pieces: tuple[Piece, ...]
-    """The joints of the model, and where they are in the other library."""
+    model: Model  #: The robot here.
+    library: str  #: Either "pinocchio" or "mujoco".
+    nq: int  #: Size of a position in the other library.
+    nv: int  #: Size of a velocity in the other library.
+    pieces: tuple[Piece, ...]  #: The joints of the model, and where they are in the other library.
+    #: For each body (or joint) of the other library the body of the model that it moves with.
     bodies: tuple[Site | None, ...]
-    """For each body (or joint) of the other library the body of the model that it moves with."""
 
     def __repr__(self) -> str:
         """Say between what it converts."""

@@ -165,8 +165,8 @@ def _has_accelerator() -> bool:
     return bool(optional("jax", "jax_function").default_backend() != "cpu")
 
 
+#: Handlers by their names in XLA, which holds their addresses for good.
 _REGISTERED: dict[str, Any] = {}
-"""Handlers by their names in XLA, which holds their addresses for good."""
 _lock = threading.Lock()
 
 

@@ -81,8 +81,7 @@ class MuJoCo:
     """One compiled model with everything switched off that is not rigid-body dynamics."""
 
     name = "mujoco"
-    counts_rotors = True
-    """Its kinetic energy has armature in it."""
+    counts_rotors = True  #: Its kinetic energy has armature in it.
 
     def __init__(self, m: Any) -> None:
         """Take a copy of the model and switch off constraints, actuators and passive forces."""
@@ -434,8 +433,7 @@ def _without_shapes(root: Element) -> str:
     return "\n".join(lines)
 
 
-MAX_POWER = 4
-"""Highest power of MuJoCo's equality between joints."""
+MAX_POWER = 4  #: Highest power of MuJoCo's equality between joints.
 
 
 def add_equalities(mujoco: Any, spec: Any, model: Model, bodies: list[Any]) -> None:
@@ -488,10 +486,8 @@ def _add_gear(mujoco: Any, spec: Any, model: Model, gear: Gear) -> None:
     added.data = data
 
 
-POINT_RADIUS = 1e-6
-"""Of the spheres that stand for points, which MuJoCo does not have [m]."""
-GROUND, POINTS = 1, 2
-"""Collision bits of the plane and of what touches it."""
+POINT_RADIUS = 1e-6  #: Of the spheres that stand for points, which MuJoCo does not have [m].
+GROUND, POINTS = 1, 2  #: Collision bits of the plane and of what touches it.
 
 
 def to_mujoco_with_contacts(model: Model, ground: Ground, *, dt: float = 0.002) -> Any:

@@ -51,12 +51,12 @@ from sixfold.simulation.rollout import Asked, asked_for, step_times, warn_not_fi
 from sixfold.simulation.step import stepper_of
 
 GROUP = 64  # work items of a group
+#: Elementary functions of a program: those of the kernels, in double, or the device's own.
 MATH = ("kernel", "device")
-"""Elementary functions of a program: those of the kernels, in double, or the device's own."""
 MAX_PROGRAMS = 32  # programs of steps that are kept, built for their device
 FUNCTION, ROLLOUT = "opencl_function", "opencl_rollout"
+#: Arguments of a rollout that may be arrays on a device, in the order of `asked_for`.
 GIVEN = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
-"""Arguments of a rollout that may be arrays on a device, in the order of `asked_for`."""
 
 
 # -- functions of many states
@@ -360,12 +360,12 @@ class Launch:
     """Arrays and counts of the launch of a rollout."""
 
     dtype: str
+    #: Inputs of a step in C order; empty if there is nothing to compute.
     arrays: tuple[NDArray[Any], ...]
-    """Inputs of a step in C order; empty if there is nothing to compute."""
+    #: Whether all trajectories share an array, which then has no row for each.
     shared: tuple[bool, ...]
-    """Whether all trajectories share an array, which then has no row for each."""
+    #: Shapes of what is carried: q, v, states of the controller, memory of contacts.
     results: tuple[Shape, ...]
-    """Shapes of what is carried: q, v, states of the controller, memory of contacts."""
     returned: int  # number of results that a rollout returns
     counts: tuple[int, int, int]  # trajectories, steps, and steps from one result to the next
 

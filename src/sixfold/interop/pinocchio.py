@@ -208,8 +208,8 @@ def _joint_id(model: Model, robot: Any, body: int) -> int:
 
 Results = dict[str, Array]
 
+#: Accuracy, mu and most steps of the constrained dynamics; redundant rows need a mu.
 PROXIMAL = (1e-14, 1e-10, 50)
-"""Accuracy, mu and most steps of the constrained dynamics; redundant rows need a mu."""
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
@@ -316,8 +316,8 @@ class Pinocchio:
     """One model of Pinocchio, asked for its results."""
 
     name = "pinocchio"
+    #: Its kinetic energy counts armature for some joints only, though its dynamics has it all.
     counts_rotors = False
-    """Its kinetic energy counts armature for some joints only, though its dynamics has it all."""
 
     def __init__(self, robot: Any) -> None:
         """Take the model and allocate its results."""

@@ -16,8 +16,8 @@ import torch
 from sixfold.arrays import Shape
 from sixfold.runtime import ArrayFunction, spread
 
+#: What the operator runs, by key; a compiled graph may hold a key for as long as it likes.
 _CORES: dict[str, ArrayFunction] = {}
-"""What the operator runs, by key; a compiled graph may hold a key for as long as it likes."""
 _KEYS: dict[int, str] = {}
 
 

@@ -17,8 +17,8 @@ from sixfold.show import fields_line
 from sixfold.simulation import JointStops, Stepper, System
 from sixfold.simulation.contact import Ground
 
+#: Takes uniform numbers (rows, draws), returns q (rows, nq) and v (rows, nv).
 Start = Callable[[Array], tuple[Array, Array]]
-"""Takes uniform numbers (rows, draws), returns q (rows, nq) and v (rows, nv)."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from sixfold.scalar import Scalar, cos, if_positive, sin, sqrt
 from sixfold.simulation.contact import ContactPoint, Ground
 from sixfold.spatial import Inertia
 
-TRACK, TILT = 2.4, 0.2095
-"""How far the cart may go [m] and the pole may lean [rad]."""
+TRACK, TILT = 2.4, 0.2095  #: How far the cart may go [m] and the pole may lean [rad].
 
 
 def cart_pole() -> Task:
@@ -148,14 +147,12 @@ def _arm(model: Model) -> Model:
     return lock_joints(model, fingers) if fingers else model
 
 
+#: Legs of the sample robot "quadruped".
 LEGS = ("front_left", "front_right", "hind_left", "hind_right")
-"""Legs of the sample robot "quadruped"."""
-FOOT_RADIUS = 0.02
-"""Radius of its feet [m]."""
-STAND = (0.0, 0.8, -1.6)
-"""Angles of hip, thigh and knee of the standing quadruped [rad]."""
+FOOT_RADIUS = 0.02  #: Radius of its feet [m].
+STAND = (0.0, 0.8, -1.6)  #: Angles of hip, thigh and knee of the standing quadruped [rad].
+#: Duration of two steps of a trot [s], and how far a swinging knee folds [rad].
 PERIOD, SWING = 0.4, 0.35
-"""Duration of two steps of a trot [s], and how far a swinging knee folds [rad]."""
 
 
 def quadruped_stand() -> Task:
@@ -266,6 +263,7 @@ def _effort(action: Any) -> Any:
     return 0.01 * _square(action)
 
 
+#: Tasks by name.
 TASKS: dict[str, Callable[[], Task]] = {
     "cart_pole": cart_pole,
     "acrobot": acrobot,
@@ -273,7 +271,6 @@ TASKS: dict[str, Callable[[], Task]] = {
     "quadruped_stand": quadruped_stand,
     "quadruped_trot": quadruped_trot,
 }
-"""Tasks by name."""
 
 __all__ = ["acrobot", "cart_pole", "quadruped_stand", "quadruped_trot", "reacher"]
 

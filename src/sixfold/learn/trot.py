@@ -23,16 +23,14 @@ from sixfold.scalar import Scalar, atan2, cos, if_positive, sin, sqrt
 from sixfold.simulation import Stepper
 from sixfold.simulation.contact import contact_forces
 
-SPEED, HEIGHT = 0.5, 0.27
-"""What is wanted: forward speed [m/s], height of the trunk [m]."""
+SPEED, HEIGHT = 0.5, 0.27  #: What is wanted: forward speed [m/s], height of the trunk [m].
+#: Duration of two steps [s], how high a foot is lifted and how far MPPI may shift it [m].
 PERIOD, LIFT, REACH = 0.36, 0.07, 0.1
-"""Duration of two steps [s], how high a foot is lifted and how far MPPI may shift it [m]."""
+#: Length of thigh and shank [m]; legs of one sign swing together.
 LEG, DIAGONAL = 0.2, (1, -1, -1, 1)
-"""Length of thigh and shank [m]; legs of one sign swing together."""
+#: Gains of the joints [N m/rad, N m s/rad] and their largest torque [N m].
 KP, KD, TORQUE = 150.0, 3.75, 25.0
-"""Gains of the joints [N m/rad, N m s/rad] and their largest torque [N m]."""
-ACTION_TIME = 0.02
-"""Time between two actions [s]."""
+ACTION_TIME = 0.02  #: Time between two actions [s].
 GROUND = feet_on_ground()
 
 
@@ -91,13 +89,11 @@ class Push(NamedTuple):
 class Trot(NamedTuple):
     """What happened."""
 
+    #: t, q, v, tau and contacts, as `sixfold.view` and `write_report` take them.
     motion: dict[str, Array]
-    """t, q, v, tau and contacts, as `sixfold.view` and `write_report` take them."""
     stands: bool
-    speed: float
-    """Mean forward speed [m/s]."""
-    planning: float
-    """Mean time of planning one action [s]."""
+    speed: float  #: Mean forward speed [m/s].
+    planning: float  #: Mean time of planning one action [s].
 
 
 def side_pushes(count: int = 5, impulse: float = 30.0, seed: int = 0) -> list[Push]:

@@ -26,8 +26,8 @@ from sixfold.learn.tasks import TASKS
 from sixfold.simulation import Stepper
 from sixfold.simulation.stepper import PlainStates
 
+#: 2^64 over the golden ratio, odd: Weyl's step of SplitMix64 (Steele, Lea, Flood 2014).
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 over the golden ratio, odd: Weyl's step of SplitMix64 (Steele, Lea, Flood 2014)."""
 
 _SHIFTS = tuple(map(np.uint64, (30, 27, 31)))
 _FACTORS = tuple(map(np.uint64, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))

@@ -35,6 +35,7 @@ def immutable(title: str, ways: Mapping[str, str]) -> Callable[[type[T]], type[T
 
 
 Numbers = tuple[float, ...]
+#: Fields of a Body that describe its joint: one number per position (q) or velocity (v).
 JOINT_PROPERTIES = {
     "damping": "v",
     "friction": "v",
@@ -48,7 +49,6 @@ JOINT_PROPERTIES = {
     "velocity_limit": "v",
     "effort_limit": "v",
 }
-"""Fields of a Body that describe its joint: one number per position (q) or velocity (v)."""
 
 
 @immutable(
@@ -64,24 +64,17 @@ class Body:
 
     name: str
     joint_name: str
-    parent: int
-    """Index of the parent body, -1 for the base."""
+    parent: int  #: Index of the parent body, -1 for the base.
     joint: Joint
-    placement: Transform
-    """X_T: parent body coordinates to the joint frame on the parent side."""
+    placement: Transform  #: X_T: parent body coordinates to the joint frame on the parent side.
     inertia: Inertia
     damping: Numbers
-    friction: Numbers
-    """Dry friction for positive speed."""
-    friction_negative: Numbers
-    """Dry friction for negative speed, as a positive number."""
-    friction_speed: Numbers
-    """v_s in friction = f tanh(v / v_s); 0 means f sign(v)."""
+    friction: Numbers  #: Dry friction for positive speed.
+    friction_negative: Numbers  #: Dry friction for negative speed, as a positive number.
+    friction_speed: Numbers  #: v_s in friction = f tanh(v / v_s); 0 means f sign(v).
     stiffness: Numbers
-    rest: Numbers
-    """Position where the spring is relaxed, in q coordinates."""
-    armature: Numbers
-    """Reflected rotor inertia: rotor inertia x ratio^2."""
+    rest: Numbers  #: Position where the spring is relaxed, in q coordinates.
+    armature: Numbers  #: Reflected rotor inertia: rotor inertia x ratio^2.
     lower: Numbers
     upper: Numbers
     velocity_limit: Numbers
@@ -93,10 +86,8 @@ class Frame:
     """A named frame fixed to a body."""
 
     name: str
-    body: int
-    """Index of the body, -1 for the base."""
-    placement: Transform
-    """Body coordinates to frame coordinates."""
+    body: int  #: Index of the body, -1 for the base.
+    placement: Transform  #: Body coordinates to frame coordinates.
 
 
 @dataclass(frozen=True)

@@ -75,11 +75,10 @@ def resolve_couplings(
     return free
 
 
+#: Of each body, frame and the base: the body that carries it (-1 for the base), and where.
 Attachments = Mapping[str, tuple[int, Transform]]
-"""Of each body, frame and the base: the body that carries it (-1 for the base), and where."""
 Placement = Transform | Sequence[float] | None
-MAX_POWER = 8
-"""Highest power of a gear's polynomial."""
+MAX_POWER = 8  #: Highest power of a gear's polynomial.
 
 
 class ConstraintBuilder:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from sixfold.model.body import Body
 
 Numbers = tuple[float, ...]
-FLAT = 1e-12
-"""Cosine, less than one, of a disc that is parallel to its plane."""
+FLAT = 1e-12  #: Cosine, less than one, of a disc that is parallel to its plane.
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,11 @@ class Loop:
     """Loop closed by a joint: its constraint acts between two bodies."""
 
     name: str
-    body_a: int
-    """Index of the body that plays the joint's parent, -1 for the base."""
-    placement_a: Transform
-    """Body A's coordinates to the closing frame on A."""
+    body_a: int  #: Index of the body that plays the joint's parent, -1 for the base.
+    placement_a: Transform  #: Body A's coordinates to the closing frame on A.
     body_b: int
+    #: Body B's coordinates to the closing frame on B, which the joint carries.
     placement_b: Transform
-    """Body B's coordinates to the closing frame on B, which the joint carries."""
     joint: Joint
 
     @property
@@ -69,8 +66,7 @@ class Distance:
 
     name: str
     body_a: int
-    point_a: Numbers
-    """In coordinates of body A [m]."""
+    point_a: Numbers  #: In coordinates of body A [m].
     body_b: int
     point_b: Numbers
     length: float
@@ -86,10 +82,9 @@ class Gear:
     """
 
     name: str
-    follower: int
-    """Index of the body whose joint follows."""
+    follower: int  #: Index of the body whose joint follows.
+    #: Leading joints, each with coefficients of its first, second... power.
     terms: tuple[tuple[int, Numbers], ...]
-    """Leading joints, each with coefficients of its first, second... power."""
     offset: float
     rows: ClassVar[int] = 1
     kind: ClassVar[str] = "gear"
@@ -100,16 +95,14 @@ class Rolling:
     """A ball, or the sharp rim of a disc, rolls on a plane without slipping or lifting off."""
 
     name: str
-    body_a: int
-    """Index of the body with the plane, -1 for the base."""
+    body_a: int  #: Index of the body with the plane, -1 for the base.
+    #: Body A's coordinates to a frame on the plane, its z axis the outward normal.
     placement_a: Transform
-    """Body A's coordinates to a frame on the plane, its z axis the outward normal."""
     body_b: int
+    #: Body B's coordinates to a frame at the centre; a disc turns about the z axis of it.
     placement_b: Transform
-    """Body B's coordinates to a frame at the centre; a disc turns about the z axis of it."""
     radius: float
-    disc: bool
-    """A disc; otherwise a ball."""
+    disc: bool  #: A disc; otherwise a ball.
     rows: ClassVar[int] = 3
     kind: ClassVar[str] = "rolling"
 
@@ -146,10 +139,10 @@ def _axes(bodies: Sequence[Body], at: Sequence[Numbers], body: int, X: Transform
     return E
 
 
+#: Largest S^T T, both of unit columns, at other positions for which one T serves them all.
 SAME_SPAN = 1e-9
-"""Largest S^T T, both of unit columns, at other positions for which one T serves them all."""
+#: Elements of a unit column up to here are rounding of the orthogonalisation: exact zeros.
 ROUNDING = 4 * np.finfo(float).eps
-"""Elements of a unit column up to here are rounding of the orthogonalisation: exact zeros."""
 
 
 def constraint_space(joint: Joint, q: Values) -> ForceSubspace:

@@ -26,14 +26,11 @@ from sixfold.spatial import Column
 class FreeJoint:
     """A joint with coordinates of its own, and where they lie."""
 
-    body: int
-    """Row of the body that the joint carries."""
+    body: int  #: Row of the body that the joint carries.
     name: str
     joint: Joint
-    q: slice
-    """Where its positions lie in q."""
-    v: slice
-    """Where its velocities lie in v, a and tau."""
+    q: slice  #: Where its positions lie in q.
+    v: slice  #: Where its velocities lie in v, a and tau.
 
     @property
     def quaternion(self) -> slice | None:
@@ -57,10 +54,8 @@ class Coordinates:
     """The coordinates of a model; get them from `model.coordinates`."""
 
     model_name: str
-    joint_names: tuple[str, ...]
-    """Names of all joints; joint k carries body k."""
-    free: tuple[FreeJoint, ...]
-    """The joints that follow no others, in the order of q and v."""
+    joint_names: tuple[str, ...]  #: Names of all joints; joint k carries body k.
+    free: tuple[FreeJoint, ...]  #: The joints that follow no others, in the order of q and v.
     couplings: tuple[Coupling, ...]
     nq: int
     nv: int

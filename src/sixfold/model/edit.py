@@ -505,8 +505,8 @@ def _refuse_doubles(where: str, kind: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
+#: A body, -1 for the base, and the transform from its coordinates to those of what sits on it.
 Attachment = tuple[int, Transform]
-"""A body, -1 for the base, and the transform from its coordinates to those of what sits on it."""
 Placed = TypeVar("Placed", Frame, Geometry, Link)
 
 

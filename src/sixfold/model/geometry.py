@@ -18,8 +18,7 @@ Numbers = tuple[float, ...]
 class Box:
     """A box about its centre."""
 
-    size: Numbers
-    """Full lengths along x, y and z [m]."""
+    size: Numbers  #: Full lengths along x, y and z [m].
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,7 @@ class Capsule:
     """A cylinder along z with a half ball on either end."""
 
     radius: float
-    length: float
-    """Length of the cylinder alone, without its two caps [m]."""
+    length: float  #: Length of the cylinder alone, without its two caps [m].
 
 
 @dataclass(frozen=True)
@@ -65,26 +63,18 @@ class Mesh:
 class ContactOptions:
     """How a shape touches others, in MuJoCo's terms and with its defaults; data only."""
 
-    friction: Numbers = (1.0, 0.005, 0.0001)
-    """Sliding, torsional [m] and rolling [m]."""
+    friction: Numbers = (1.0, 0.005, 0.0001)  #: Sliding, torsional [m] and rolling [m].
+    #: Time constant [s] and damping ratio, or stiffness and damping with a minus.
     solref: Numbers = (0.02, 1.0)
-    """Time constant [s] and damping ratio, or stiffness and damping with a minus."""
+    #: Impedance at the surface and at depth, the depth [m], midpoint and power.
     solimp: Numbers = (0.9, 0.95, 0.001, 0.5, 2.0)
-    """Impedance at the surface and at depth, the depth [m], midpoint and power."""
-    solmix: float = 1.0
-    """Weight when two shapes with equal priority meet."""
-    margin: float = 0.0
-    """Distance at which a contact is found [m]."""
-    gap: float = 0.0
-    """Part of the margin where a contact makes no force yet [m]."""
-    condim: int = 3
-    """1 without friction, 3 sliding, 4 with torsional, 6 with rolling friction."""
-    contype: int = 1
-    """Bits of its kind."""
-    conaffinity: int = 1
-    """Bits of the kinds that it touches."""
-    priority: int = 0
-    """Of two shapes the one with more decides."""
+    solmix: float = 1.0  #: Weight when two shapes with equal priority meet.
+    margin: float = 0.0  #: Distance at which a contact is found [m].
+    gap: float = 0.0  #: Part of the margin where a contact makes no force yet [m].
+    condim: int = 3  #: 1 without friction, 3 sliding, 4 with torsional, 6 with rolling friction.
+    contype: int = 1  #: Bits of its kind.
+    conaffinity: int = 1  #: Bits of the kinds that it touches.
+    priority: int = 0  #: Of two shapes the one with more decides.
 
     def numbers(self) -> Numbers:
         """Return all numbers in a row, in the order of the fields."""
@@ -111,21 +101,15 @@ Shape = Box | Sphere | Cylinder | Capsule | Ellipsoid | Mesh
 class Geometry:
     """A shape at rest on a body."""
 
-    body: int
-    """Index of the body, -1 for the base."""
-    placement: Transform
-    """Body coordinates to the shape's own."""
+    body: int  #: Index of the body, -1 for the base.
+    placement: Transform  #: Body coordinates to the shape's own.
     shape: Shape
-    color: Numbers | None = None
-    """Red, green, blue and opacity, each from 0 to 1."""
+    color: Numbers | None = None  #: Red, green, blue and opacity, each from 0 to 1.
     material: str = ""
     name: str = ""
-    link: str = ""
-    """The link of the robot file that it came with."""
-    collides: bool = False
-    """Part of the collision shape rather than of the picture."""
-    contact: ContactOptions | None = None
-    """How it touches others, where a file says that it does."""
+    link: str = ""  #: The link of the robot file that it came with.
+    collides: bool = False  #: Part of the collision shape rather than of the picture.
+    contact: ContactOptions | None = None  #: How it touches others, where a file says that it does.
 
 
 @dataclass(frozen=True)
@@ -133,15 +117,12 @@ class Link:
     """One link as its file gives it."""
 
     name: str
-    body: int
-    """Index of the body that it became or joined, -1 for the base."""
-    placement: Transform
-    """Body coordinates to link coordinates."""
+    body: int  #: Index of the body that it became or joined, -1 for the base.
+    placement: Transform  #: Body coordinates to link coordinates.
+    #: In link coordinates, as the file gives it; None when the file gives none.
     inertia: Inertia | None
-    """In link coordinates, as the file gives it; None when the file gives none."""
     line: int
-    inertia_line: int
-    """Line of the inertia, or of the link when it has none."""
+    inertia_line: int  #: Line of the inertia, or of the link when it has none.
 
 
 @dataclass(frozen=True)
@@ -154,15 +135,14 @@ class SourceInfo:
 
     file: str
     links: tuple[Link, ...] = ()
+    #: Line of each joint, fixed ones included.
     joint_lines: Mapping[str, int] = field(default_factory=dict)
-    """Line of each joint, fixed ones included."""
-    package_dirs: tuple[str, ...] = ()
-    """Folders under which meshes may be looked for."""
+    package_dirs: tuple[str, ...] = ()  #: Folders under which meshes may be looked for.
+    #: What the file says and the model has no counterpart for, each with its line.
     notes: tuple[str, ...] = ()
-    """What the file says and the model has no counterpart for, each with its line."""
+    #: What is wrong in the file but does not stop it from being read, each with its line: these are
+    #: the warnings of `load`.
     blemishes: tuple[str, ...] = ()
-    """What is wrong in the file but does not stop it from being read, each with its line: these are
-    the warnings of `load`."""
 
 
 Three = tuple[float, float, float]

@@ -25,21 +25,19 @@ from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Inertia, Symmetric3, Vector3
 
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+#: Which parameter becomes zero where there is a choice: m, hz, hx, hy, Iyy, Ixx, Izz, ...
 _PREFERRED = (0, 3, 1, 2, 5, 4, 6, 7, 8, 9)
-"""Which parameter becomes zero where there is a choice: m, hz, hx, hy, Iyy, Ixx, Izz, ..."""
 
-_BY_SECOND_MOMENTS = (0, 3, 1, 2, 6, 5, 4, 7, 8, 9)
-"""The same by second moments."""
+_BY_SECOND_MOMENTS = (0, 3, 1, 2, 6, 5, 4, 7, 8, 9)  #: The same by second moments.
 
 
 @dataclass(frozen=True)
 class Movable:
     """The inertias that a joint lets move to the parent: one column for each that becomes zero."""
 
-    zeroed: tuple[int, ...]
-    """Numbers of the parameters that become zero."""
+    zeroed: tuple[int, ...]  #: Numbers of the parameters that become zero.
+    #: What moves for one unit of each of them, as ten parameters.
     columns: tuple[tuple[float, ...], ...]
-    """What moves for one unit of each of them, as ten parameters."""
 
 
 def grouped(model: Model) -> Model:

@@ -36,14 +36,10 @@ Values = Sequence[Scalar]
 class JointState(NamedTuple):
     """What algorithms need to know of a joint at one state."""
 
-    XJ: Transform
-    """Transform across the joint: parent side to body side."""
-    S: Subspace
-    """Motion subspace in body coordinates."""
-    vJ: Motion
-    """Joint velocity S qd."""
-    cJ: Motion
-    """Componentwise derivative of S, times qd; zero when S is constant in the body."""
+    XJ: Transform  #: Transform across the joint: parent side to body side.
+    S: Subspace  #: Motion subspace in body coordinates.
+    vJ: Motion  #: Joint velocity S qd.
+    cJ: Motion  #: Componentwise derivative of S, times qd; zero when S is constant in the body.
 
 
 class TransferableInertia(NamedTuple):
@@ -52,17 +48,16 @@ class TransferableInertia(NamedTuple):
     An inertia J is one of them when J S = 0 and X_J^T J X_J = J at every q.
     """
 
-    mass: bool = False
-    """A mass at the origin."""
-    first: tuple[Vector3, ...] = ()
-    """Directions of first moments."""
+    mass: bool = False  #: A mass at the origin.
+    first: tuple[Vector3, ...] = ()  #: Directions of first moments.
+    #: Second moments, integrals of r r^T, one for each direction of their space.
     second: tuple[Symmetric3, ...] = ()
-    """Second moments, integrals of r r^T, one for each direction of their space."""
 
 
+#: Gauss-Newton steps to the position of a joint that has no closed form; they are quadratic.
 NEAREST_ROUNDS = 8
-"""Gauss-Newton steps to the position of a joint that has no closed form; they are quadratic."""
 
+#: The arguments of methods that take coordinates, and how many each has.
 COORDINATES = {
     "calc": (("q", "nq"), ("qd", "nv")),
     "step": (("q", "nq"), ("dq", "nv")),
@@ -73,7 +68,6 @@ COORDINATES = {
     "bracket": (("a", "nv"), ("b", "nv")),
     "constraint_force_basis": (("q", "nq"),),
 }
-"""The arguments of methods that take coordinates, and how many each has."""
 
 PROMISES = ("velocity_is_rate", "fixed_axis", "constant_subspace", "orthonormal_subspace")
 
@@ -143,8 +137,8 @@ class Joint(ABC):
 
     nq: ClassVar[int]
     nv: ClassVar[int]
+    #: Made by the user's own code, which no version of the library identifies.
     is_code: ClassVar[bool] = False
-    """Made by the user's own code, which no version of the library identifies."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Wrap the methods that take coordinates so that they explain bad ones."""
@@ -157,16 +151,14 @@ class Joint(ABC):
             cls.nearest = _take_transform(vars(cls)["nearest"])  # type: ignore[method-assign]
 
     velocity_is_rate: ClassVar[bool] = True
+    #: One degree of freedom, along or about an axis that rests in the body and in its parent.
     fixed_axis: ClassVar[bool] = False
-    """One degree of freedom, along or about an axis that rests in the body and in its parent."""
-    constant_subspace: ClassVar[bool] = True
-    """S does not depend on q in body coordinates."""
-    orthonormal_subspace: ClassVar[bool] = True
-    """The columns of S are orthonormal at every q."""
+    constant_subspace: ClassVar[bool] = True  #: S does not depend on q in body coordinates.
+    orthonormal_subspace: ClassVar[bool] = True  #: The columns of S are orthonormal at every q.
+    #: A short name for each position, if the joint has several; numbers from 0 where left out.
     q_labels: ClassVar[tuple[str, ...]] = ()
-    """A short name for each position, if the joint has several; numbers from 0 where left out."""
+    #: A short name for each velocity; those of the positions where left out.
     v_labels: ClassVar[tuple[str, ...]] = ()
-    """A short name for each velocity; those of the positions where left out."""
 
     @abstractmethod
     def calc(self, q: Values, qd: Values) -> JointState:
@@ -332,11 +324,11 @@ class Joint(ABC):
         return type(self).__name__.lower()
 
 
+#: Random coordinates at which a function is evaluated that cannot be recorded.
 IDENTITY_SAMPLES = 8
-"""Random coordinates at which a function is evaluated that cannot be recorded."""
 
+#: Functions known by identity; kept, so that no other object gets their id.
 _KEPT_FUNCTIONS: dict[int, Any] = {}
-"""Functions known by identity; kept, so that no other object gets their id."""
 
 
 def identity_of(
@@ -381,8 +373,7 @@ def _sampled_values(function: Callable[..., Any], arguments: Sequence[tuple[str,
     return " ".join(found)
 
 
-PROMISE_TOLERANCE = 1e-9
-"""Relative difference up to which a promise holds."""
+PROMISE_TOLERANCE = 1e-9  #: Relative difference up to which a promise holds.
 
 
 def check_promises(where: str, joint: Joint) -> None:

@@ -50,12 +50,11 @@ class Model:
     frames: tuple[Frame, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     base_name: str = "world"
-    geometries: tuple[Geometry, ...] = ()
-    """What the bodies look like; no algorithm reads it."""
+    geometries: tuple[Geometry, ...] = ()  #: What the bodies look like; no algorithm reads it.
+    #: Constraints in addition to the joints of the tree: loops, rods, gears, rolling.
     constraints: tuple[Constraint, ...] = ()
-    """Constraints in addition to the joints of the tree: loops, rods, gears, rolling."""
+    #: The file it came from; not part of the content.
     origin: SourceInfo | None = field(default=None, repr=False)
-    """The file it came from; not part of the content."""
     tree: Tree = field(init=False, repr=False)
     digest: str = field(init=False)
 

@@ -32,11 +32,11 @@ from sixfold.spatial import (
 
 EX, EY, EZ = IDENTITY3
 AXES = (EX, EY, EZ)
+#: An axis as it may be given: 'x', '-z' or three numbers.
 Axis: TypeAlias = str | Sequence[Scalar] | Vector3
-"""An axis as it may be given: 'x', '-z' or three numbers."""
 STILL = Motion.zero()
+#: A basis of all second moments.
 EACH_SECOND = tuple(Symmetric3(*(1.0 if n == k else ZERO for n in range(6))) for k in range(6))
-"""A basis of all second moments."""
 
 
 class _AlongAxis(Joint):

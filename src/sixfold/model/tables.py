@@ -173,8 +173,7 @@ def _row(n: int, given: DHRow | Sequence[float]) -> DHRow:
     return DHRow(a, alpha, d, theta, int(sigma[0]) if sigma else 0)
 
 
-CLOSE = 1e-9
-"""How far a given matrix may be from the form that it has to have, for its size."""
+CLOSE = 1e-9  #: How far a given matrix may be from the form that it has to have, for its size.
 
 
 def from_arrays(

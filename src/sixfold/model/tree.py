@@ -25,8 +25,7 @@ class Tree:
     joint: tuple[Joint, ...]
     Xtree: tuple[Transform, ...]
     inertia: tuple[Inertia, ...]
-    gravity: Motion
-    """Acceleration of free fall as a spatial vector at the base."""
+    gravity: Motion  #: Acceleration of free fall as a spatial vector at the base.
     armature: tuple[Column, ...]
     damping: tuple[Column, ...]
     friction: tuple[Column, ...]
@@ -34,8 +33,8 @@ class Tree:
     friction_speed: tuple[Column, ...]
     stiffness: tuple[Column, ...]
     rest: tuple[Column, ...]
+    #: Where frames were moved: from this tree's frame of each body to that of the model's own.
     back: tuple[Transform, ...] = ()
-    """Where frames were moved: from this tree's frame of each body to that of the model's own."""
 
     def __repr__(self) -> str:
         """Return the connectivity."""

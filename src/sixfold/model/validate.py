@@ -21,13 +21,12 @@ from sixfold.spatial import IDENTITY3, Inertia, Matrix3, Transform, Vector3
 
 MAX_NAME_CHARACTERS = 10_000
 SEED_LIMIT = 2**128
-MAX_BODIES = 100_000
-"""Bodies of a model that is made from a number of them."""
+MAX_BODIES = 100_000  #: Bodies of a model that is made from a number of them.
 
 Numbers = tuple[float, ...]
 Values = float | Sequence[float] | None
+#: How far from orthonormal a product of some twenty rounded rotations may be.
 _ROUNDING = 64 * float_info.epsilon
-"""How far from orthonormal a product of some twenty rounded rotations may be."""
 
 
 def numbers_of(
@@ -305,14 +304,11 @@ def check_names_and_indices(model: Any) -> None:
             raise ModelError(where, what, f"give indices from 0 to {n - 1}")
 
 
-MANY_TURNS = 4 * math.pi
-"""Angles [rad] of a joint with limits are at most two turns."""
-MOST_DEGREES = 720.0
-"""Larger limits stand for none."""
-TENSOR_ROUNDING = 1e-6
-"""Fraction of the largest moment that a tensor of few digits may be off by."""
+MANY_TURNS = 4 * math.pi  #: Angles [rad] of a joint with limits are at most two turns.
+MOST_DEGREES = 720.0  #: Larger limits stand for none.
+TENSOR_ROUNDING = 1e-6  #: Fraction of the largest moment that a tensor of few digits may be off by.
+#: Fraction of the largest moment by which measured moments miss the triangle inequality.
 MEASURING_ERROR = 0.1
-"""Fraction of the largest moment by which measured moments miss the triangle inequality."""
 
 
 def degree_limits(body: Body) -> Iterator[tuple[int, float, float]]:

@@ -27,8 +27,7 @@ Numbers = list[Any]
 class Space:
     """A space of stacked vectors: what a matrix of blocks takes or gives."""
 
-    name: str
-    """As in messages."""
+    name: str  #: As in messages.
     kind: type[Motion] | type[Force] | type[Column]
 
     def shape(self, model: Model) -> Shape:
@@ -86,10 +85,8 @@ def is_stack(x: Any) -> bool:
     return isinstance(x, Mapping)
 
 
-MAX_COLUMNS = 96
-"""Characters of a line of labels; longer ones show the pattern alone."""
-MAX_LATEX_BLOCKS = 24
-"""Block rows that are set as a matrix."""
+MAX_COLUMNS = 96  #: Characters of a line of labels; longer ones show the pattern alone.
+MAX_LATEX_BLOCKS = 24  #: Block rows that are set as a matrix.
 _GREEK = {"b": "\\beta"}
 _PLAIN = {"b": "\u03b2"}
 _WORDS = {"Phi": "\u03a6", "Psi": "\u03a8", "beta": "\u03b2"}
@@ -185,15 +182,12 @@ class BlockOperator:
     A dictionary {body: Motion, Force or Column} gives a dictionary.
     """
 
-    name: str
-    """As the source writes it, in letters of the keyboard."""
-    latex: str
-    """The same in LaTeX."""
+    name: str  #: As the source writes it, in letters of the keyboard.
+    latex: str  #: The same in LaTeX.
     model: Model
     takes: Space
     gives: Space
-    lead: Shape
-    """Leading axes of the state."""
+    lead: Shape  #: Leading axes of the state.
     run: Callable[[Stack], Stack] = field(repr=False)
     spread: Callable[[], BlockMatrix] = field(repr=False)
     transposed: Callable[[], BlockOperator] = field(repr=False)

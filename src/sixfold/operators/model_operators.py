@@ -49,8 +49,8 @@ from sixfold.spatial import Column
 
 Run = Callable[[Stack], Stack]
 Later = Callable[[], BlockOperator]
+#: Where the transpose of an operator acts.
 DUAL = {MOTIONS: FORCES, FORCES: MOTIONS, FREEDOMS: FREEDOMS}
-"""Where the transpose of an operator acts."""
 
 
 @dataclass(frozen=True)
@@ -222,12 +222,9 @@ def _dot(row: tuple[Scalar, ...], x: Column) -> Scalar:
 class Step(NamedTuple):
     """One step of a solution."""
 
-    name: str
-    """The letter, as in `solution["K"]`."""
-    formula: str
-    """What it is made of."""
-    latex: str
-    """The same in LaTeX."""
+    name: str  #: The letter, as in `solution["K"]`.
+    formula: str  #: What it is made of.
+    latex: str  #: The same in LaTeX.
     value: Array
 
 
@@ -238,8 +235,7 @@ class OperatorSolution:
     `solution.qdd` is the result, `solution["K"]` one of the steps, `list(solution)` their names.
     """
 
-    equation: str
-    """"(19a)" or "(19b)"."""
+    equation: str  #: "(19a)" or "(19b)".
     formula: str
     steps: tuple[Step, ...]
 
@@ -293,6 +289,7 @@ class OperatorSolution:
 
 DENSE = "qdd = M^-1 (f - C)"
 FACTORISED = "qdd = [e - K^T Phi Psi_b G] R^-1 [e - G^T Psi_b^T Phi^T K] (f - C)"
+#: What each step is made of, and the same in LaTeX.
 FORMULAS: dict[str, tuple[str, str]] = {
     "f": ("net joint forces: tau less springs, damping, friction", r"f = G^T F"),
     "A": ("acceleration that does not come from qdd (5a)", r"A"),
@@ -320,7 +317,6 @@ FORMULAS: dict[str, tuple[str, str]] = {
     "u": ("Phi Psi_b G w", r"u = \Phi_D \Psi_\beta G w"),
     "qdd": ("", ""),
 }
-"""What each step is made of, and the same in LaTeX."""
 LAST = {
     "(19a)": ("M^-1 x", r"\ddot q = \mathcal{M}^{-1} x"),
     "(19b)": ("w - K^T u", r"\ddot q = w - K^T u"),
@@ -348,12 +344,10 @@ class Operators:
 
     model: Model
     axes: str
-    lead: Shape
-    """Leading axes of the state."""
+    lead: Shape  #: Leading axes of the state.
     positions: Table
     velocities: Table
-    system: page.System
-    """The blocks and stacks as the page has them, by body."""
+    system: page.System  #: The blocks and stacks as the page has them, by body.
 
     # -- operators
 

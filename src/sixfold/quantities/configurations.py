@@ -21,8 +21,7 @@ from sixfold.runtime.quantity import Numbers
 from sixfold.scalar import Scalar
 from sixfold.spatial import Column
 
-MAX_AXES = 31
-"""One less than NumPy's arrays may have in all."""
+MAX_AXES = 31  #: One less than NumPy's arrays may have in all.
 
 
 @quantity("nq")

@@ -37,8 +37,7 @@ delassus = LazyModule("sixfold.dynamics.constrained.solve")
 sweep = LazyModule("sixfold.dynamics.fast.inverse_dynamics")
 trunk = LazyModule("sixfold.dynamics.fast.factor")
 
-PROJECTION_STEPS = 2
-"""Gauss-Newton steps that close gaps; each about squares a small one."""
+PROJECTION_STEPS = 2  #: Gauss-Newton steps that close gaps; each about squares a small one.
 Matrix = list[list[Scalar]]
 
 
@@ -290,13 +289,10 @@ def rows_of(model: Any, q: Numbers, v: Numbers | None) -> list[Any]:
 class Solution(NamedTuple):
     """Constrained forward dynamics, with what its derivatives use again."""
 
-    M: Any
-    """Factor of the mass matrix."""
-    G: Any
-    """Delassus matrix."""
+    M: Any  #: Factor of the mass matrix.
+    G: Any  #: Delassus matrix.
     a: list[Scalar]
-    lam: list[Scalar]
-    """Force of each row."""
+    lam: list[Scalar]  #: Force of each row.
 
 
 def solve(

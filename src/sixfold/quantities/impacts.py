@@ -29,13 +29,11 @@ from sixfold.spatial import Transform, Vector3
 algorithm = LazyModule("sixfold.dynamics.constrained.impact")
 rows = LazyModule("sixfold.dynamics.constrained.rows")
 
-MAX_POINTS = 64
+MAX_POINTS = 64  #: Points of one call: each pair of them has its own numbers in the program.
 
-"""Points of one call: each pair of them has its own numbers in the program."""
 
-MAX_SETS = 256
+MAX_SETS = 256  #: Sets of points whose calls are kept.
 
-"""Sets of points whose calls are kept."""
 
 _Two = tuple[Array, Array]
 
@@ -261,19 +259,16 @@ def _refuse_unknown(
 
 Matrix = list[list[Scalar]]
 
+#: Of a point so near to the axes of all joints that it counts as one that does not move [m^2].
 LEVER_SQUARED = 1e-6
-"""Of a point so near to the axes of all joints that it counts as one that does not move [m^2]."""
 
 
 class _Struck(NamedTuple):
     """The directions of a point in world axes, normal first, and rows of its Jacobian."""
 
-    directions: list[Vector3]
-    """Those along which there may be an impulse."""
-    rows: Matrix
-    """One for each of them."""
-    more: Matrix
-    """Those of the tangents of a point without friction."""
+    directions: list[Vector3]  #: Those along which there may be an impulse.
+    rows: Matrix  #: One for each of them.
+    more: Matrix  #: Those of the tangents of a point without friction.
 
 
 def _impact_numbers(

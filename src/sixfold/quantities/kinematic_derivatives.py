@@ -404,12 +404,12 @@ def potential_energy_derivatives(
 
 # -- Jacobians and their rates
 
+#: What moving along a column of the Jacobian does to the axes and the point of a frame.
 _RATES: dict[str, Callable[[Motion, Motion], Motion] | None] = {
     "body": None,
     "aligned": lambda along, m: Motion(along.ang.cross(m.ang), along.ang.cross(m.lin)),
     "world": lambda along, m: along.cross(m),
 }
-"""What moving along a column of the Jacobian does to the axes and the point of a frame."""
 
 
 def _jacobian_and_rates(

@@ -20,9 +20,8 @@ from sixfold.scalar import ZERO, Scalar
 
 algorithms = LazyModule("sixfold.dynamics.regressor")
 
+#: Numbers of a joint coordinate in addition to the bodies' parameters.
 JOINT_COLUMNS: tuple[JointColumn, ...] = get_args(JointColumn)
-
-"""Numbers of a joint coordinate in addition to the bodies' parameters."""
 
 
 @quantity("nv 10*nb")

@@ -32,11 +32,9 @@ from sixfold.errors import (
 from sixfold.lazy import optional
 from sixfold.model import Model
 
-MAX_ITEMS = 10**8
-"""Items of a sequence that is no array, at most: each is an object of Python's."""
+MAX_ITEMS = 10**8  #: Items of a sequence that is no array, at most: each is an object of Python's.
 _PLAIN = (np.ndarray, list, tuple, float, int, NoneType)
-MAX_AXES = 64
-"""Axes of a NumPy array; lists that are nested deeper are none."""
+MAX_AXES = 64  #: Axes of a NumPy array; lists that are nested deeper are none.
 _LIBRARIES = frozenset(
     ("jax", "jaxlib", "torch", "dask", "xarray", "scipy", "pyopencl", "pandas", "polars", "pyarrow")
 )
@@ -236,11 +234,11 @@ def _items(value: Any) -> list[Any]:
 
 # -- labels
 
+#: Names of the numbers along an axis of some size, in every model.
 LABELS = {
     "6": ("ang_x", "ang_y", "ang_z", "lin_x", "lin_y", "lin_z"),
     "3": ("x", "y", "z"),
 }
-"""Names of the numbers along an axis of some size, in every model."""
 Names = Sequence[str] | None
 _TABLES = ("pandas", "polars", "pyarrow", "xarray")
 _NUMBERS = (float, int, np.ndarray, NoneType)
@@ -386,8 +384,7 @@ def _holds_tables(value: list[Any] | tuple[Any, ...], depth: int = 0) -> bool:
 
 # -- calls on Dask's and xarray's arrays
 
-Axes = Sequence[str]
-"""Sizes of the core axes of a result, as a row of a quantity has them."""
+Axes = Sequence[str]  #: Sizes of the core axes of a result, as a row of a quantity has them.
 
 
 @dataclass(frozen=True)
@@ -395,15 +392,14 @@ class Call:
     """A call of a public function, with what has to be known about its arrays."""
 
     function: str
+    #: Takes an array for each name, in their order; None for one that is left out.
     run: Callable[..., Any]
-    """Takes an array for each name, in their order; None for one that is left out."""
+    #: Sizes of the axes of one state of each array, as text: "nq", "6".
     cores: Mapping[str, tuple[str, ...]]
-    """Sizes of the axes of one state of each array, as text: "nq", "6"."""
     model: Model
-    results: Sequence[tuple[str, Axes]]
-    """Name and core axes of each result."""
+    results: Sequence[tuple[str, Axes]]  #: Name and core axes of each result.
+    #: Labels of axes that are not the model's: "time".
     places: Mapping[str, Any] = field(default_factory=dict)
-    """Labels of axes that are not the model's: "time"."""
 
 
 def call_on_dask_or_xarray(call: Call, values: Sequence[Any], out: Any) -> Any:
@@ -470,8 +466,8 @@ class _Task:
 
     function: str
     run: Callable[..., Any]
+    #: Whether an argument comes in chunks; the others are those of `fixed`.
     spread: tuple[bool, ...]
-    """Whether an argument comes in chunks; the others are those of `fixed`."""
     fixed: tuple[Any, ...]
 
     @property
@@ -543,6 +539,7 @@ def _check_leads(call: Call, spread: Mapping[str, Any]) -> None:
 
 # -- xarray
 
+#: Names of core axes by their size; a second axis of one kind has "_2" behind its name.
 AXES = {
     "nq": "q_coordinate",
     "nv": "v_coordinate",
@@ -553,7 +550,6 @@ AXES = {
     "3": "axis",
     "10": "inertial_parameter",
 }
-"""Names of core axes by their size; a second axis of one kind has "_2" behind its name."""
 
 
 def _call_on_xarray(call: Call, values: Sequence[Any]) -> Any:

@@ -58,10 +58,9 @@ class Argument:
     value: ArrayLike
     shape: Shape
     meaning: str
-    weak: bool = False
-    """Follows the precision of the other arguments, as a Python number does."""
+    weak: bool = False  #: Follows the precision of the other arguments, as a Python number does.
+    #: Names along the axes of one state: tables are put in their order.
     labels: tuple[Names, ...] = ()
-    """Names along the axes of one state: tables are put in their order."""
 
 
 def evaluate(
@@ -416,8 +415,7 @@ def _shape_hint(given: Argument, array: Array) -> str:
 # turns and mistakes have, does it look at the other three.  A kernel's plain call reads that number
 # itself and returns None where it is zero.
 
-CONFIGURATIONS = ("q", "q0", "q1")
-"""Names of the arguments that hold configurations."""
+CONFIGURATIONS = ("q", "q0", "q1")  #: Names of the arguments that hold configurations.
 
 
 def last_numbers(model: Model) -> tuple[int, ...]:

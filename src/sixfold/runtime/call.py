@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 _DTYPES = {name: np.dtype(name) for name in ("float64", "float32")}
 _DOUBLE, _SINGLE = _DTYPES.values()
 _LISTS, _NUMBERS = {list, tuple}, {float, int, np.float64}
+#: Machine code, in the form that suits the model or in one of its forms, or NumPy.
 BACKENDS: tuple[str, ...] = get_args(Backend)
-"""Machine code, in the form that suits the model or in one of its forms, or NumPy."""
 
 
 def general(
@@ -412,12 +412,9 @@ def _large(
 class Nonzeros(NamedTuple):
     """A matrix for each state by the numbers that are not zero for every state."""
 
-    values: Array
-    """Shape (..., n)."""
-    rows: Array
-    """Row of each, shape (n,); the same for all states of a model."""
-    columns: Array
-    """Column of each."""
+    values: Array  #: Shape (..., n).
+    rows: Array  #: Row of each, shape (n,); the same for all states of a model.
+    columns: Array  #: Column of each.
 
 
 def sparse_call(

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
 
 
 TANGENT = "tangent"
-MAX_INPUTS = 1_000_000
-"""Numbers of one argument of a kernel."""
+MAX_INPUTS = 1_000_000  #: Numbers of one argument of a kernel.
 
 
 def compile(
@@ -129,8 +128,8 @@ class Bound:
     """A function of arrays alone, and the shapes of one state's arrays by name."""
 
     name: str
+    #: Takes the arrays by name; one of sixfold's own has the model in it.
     function: Callable[..., Any]
-    """Takes the arrays by name; one of sixfold's own has the model in it."""
     shapes: dict[str, Shape]
 
     @property
@@ -310,24 +309,21 @@ def _known_shape(caller: str, function: str, argument: str, model: Model | None)
 
 # -- functions for other array libraries
 
+#: Returns a program as traced and the shapes of its results.
 Source = Callable[[], "tuple[Program, tuple[Shape, ...]]"]
-"""Returns a program as traced and the shapes of its results."""
+#: Operations of a traced program that is compiled; derivatives of derivatives can have more.
 MAX_NODES = 400_000
-"""Operations of a traced program that is compiled; derivatives of derivatives can have more."""
-MAX_CORE_AXES = 3
-"""Axes of a kernel's results; those with more are flat."""
+MAX_CORE_AXES = 3  #: Axes of a kernel's results; those with more are flat.
 
 
 @dataclass(frozen=True)
 class Slopes:
     """Derivatives of one result by the first arrays, by an algorithm of their own."""
 
-    count: int
-    """By how many arrays."""
+    count: int  #: By how many arrays.
+    #: Takes all arrays; returns one derivative for each of the first ones.
     function: Callable[..., Sequence[Any]]
-    """Takes all arrays; returns one derivative for each of the first ones."""
-    own: Callable[[str], Kernel] | None
-    """Returns a kernel of all of them, if the library has it."""
+    own: Callable[[str], Kernel] | None  #: Returns a kernel of all of them, if the library has it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,10 +334,9 @@ class ArrayFunction:
     names: tuple[str, ...]
     inputs: tuple[Shape, ...]
     source: Source
+    #: Returns the kernel of a dtype that the public function uses, if it is one.
     own: Callable[[str], Kernel] | None = None
-    """Returns the kernel of a dtype that the public function uses, if it is one."""
-    slopes: Slopes | None = None
-    """Derivatives that have an algorithm of their own."""
+    slopes: Slopes | None = None  #: Derivatives that have an algorithm of their own.
     _kernels: dict[str, Kernel] = field(default_factory=dict)
     _derivatives: dict[tuple[int, ...], ArrayFunction] = field(default_factory=dict)
 
@@ -526,11 +521,11 @@ def xla_handler(kernel: Kernel) -> tuple[str, XlaHandler]:
     return f"sixfold_{kernel.name}_{llvm.content_digest(kernel)}", llvm.XlaHandler(kernel)
 
 
+#: Functions whose derivatives by their first three arrays have an algorithm of their own.
 _DERIVATIVES = {
     "inverse_dynamics": "inverse_dynamics_derivatives",
     "forward_dynamics": "forward_dynamics_derivatives",
 }
-"""Functions whose derivatives by their first three arrays have an algorithm of their own."""
 
 
 def _public_kernel(caller: str, bound: Bound, dtype: str) -> Kernel:

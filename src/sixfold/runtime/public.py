@@ -19,6 +19,7 @@ R = TypeVar("R")
 
 _PLACE = """[m], shape (..., 3);
             its origin by default."""
+#: Texts of the common arguments; a docstring that has its own text for one keeps it.
 ARGUMENTS = {
     "model": "the robot.",
     "q": "configuration [rad or m], shape (..., nq).",
@@ -42,9 +43,7 @@ ARGUMENTS = {
     "out": "array for the result, of its shape and dtype.",
     "backend": '"numpy" for the reference evaluation; by default machine code where there is any.',
 }
-"""Texts of the common arguments; a docstring that has its own text for one keeps it."""
-PUBLIC_NAMES: set[str] = set()
-"""Names of the functions that are public names of the package."""
+PUBLIC_NAMES: set[str] = set()  #: Names of the functions that are public names of the package.
 _COUNTS = {2: "two", 3: "three", 4: "four"}
 
 

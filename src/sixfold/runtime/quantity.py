@@ -25,31 +25,30 @@ from sixfold.scalar import Scalar
 Numbers = Sequence[Scalar]
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Reserved words of `frame=`; any other word names a body or frame of the model.
 FRAMES: tuple[str, ...] = get_args(MotionFrame)
-"""Reserved words of `frame=`; any other word names a body or frame of the model."""
 FORCE_FRAMES: tuple[str, ...] = get_args(ForceFrame)
 
+#: Options by the name of the parameter, with their words; the same for all quantities.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "f_ext_frame": FORCE_FRAMES,
     "frame": FRAMES,
     "kind": get_args(AccelerationKind),
     "method": get_args(Method),
 }
-"""Options by the name of the parameter, with their words; the same for all quantities."""
 
 
 @dataclass(frozen=True)
 class ArrayKind:
     """What an array argument of some name holds for one state."""
 
-    sizes: str
-    """Sizes of its axes: numbers, attributes of the model, or products such as 10*nb."""
+    sizes: str  #: Sizes of its axes: numbers, attributes of the model, or products such as 10*nb.
     meaning: str
-    weak: bool = False
-    """Python numbers follow the precision of the other arrays."""
+    weak: bool = False  #: Python numbers follow the precision of the other arrays.
 
 
 _RATES = ArrayKind("nv", "nv velocity coordinates of model '{model}'")
+#: Array arguments by name, the same for all quantities.
 ARRAYS: Mapping[str, ArrayKind] = {
     "q": ArrayKind("nq", "nq coordinates of model '{model}'"),
     "q0": ArrayKind("nq", "nq coordinates of model '{model}'"),
@@ -65,7 +64,6 @@ ARRAYS: Mapping[str, ArrayKind] = {
     "force": ArrayKind("3", "a vector (x, y, z)"),
     "dt": ArrayKind("", "a time [s]", weak=True),
 }
-"""Array arguments by name, the same for all quantities."""
 
 
 # -- readings: quantities on flat lists of numbers
@@ -173,28 +171,22 @@ class Quantity:
     """A public quantity."""
 
     name: str
+    #: Computes it: takes the model, a tree and flat lists; options by keyword.
     reading: Callable[..., Any]
-    """Computes it: takes the model, a tree and flat lists; options by keyword."""
-    outputs: tuple[str, ...]
-    """Sizes of the axes of each result for one state."""
+    outputs: tuple[str, ...]  #: Sizes of the axes of each result for one state.
+    #: Names of the array arguments, in the order of the reading; inertias come last.
     arrays: tuple[str, ...]
-    """Names of the array arguments, in the order of the reading; inertias come last."""
-    optional: frozenset[str]
-    """Those of them that may be left out."""
-    choices: Mapping[str, tuple[str, ...]]
-    """Options and what may be chosen."""
-    default_none: frozenset[str]
-    """Options that may be None: the reading's own default then."""
-    place: str | None
-    """The argument that names a body or frame, if there is one."""
+    optional: frozenset[str]  #: Those of them that may be left out.
+    choices: Mapping[str, tuple[str, ...]]  #: Options and what may be chosen.
+    default_none: frozenset[str]  #: Options that may be None: the reading's own default then.
+    place: str | None  #: The argument that names a body or frame, if there is one.
+    #: The algorithm divides by pivots, which are tested for joints without inertia.
     solves: bool = False
-    """The algorithm divides by pivots, which are tested for joints without inertia."""
-    needs_mass: bool = False
-    """There is no result for a model without mass."""
+    needs_mass: bool = False  #: There is no result for a model without mass.
+    #: Takes the name, the model and the arguments; raises where they do not go together.
     refuses: Callable[[str, Model, Mapping[str, Any]], None] | None = None
-    """Takes the name, the model and the arguments; raises where they do not go together."""
+    #: Fast calls by model, options and optional arrays; see `call`.
     prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    """Fast calls by model, options and optional arrays; see `call`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by name, or without the fast calls where the row is made for a call."""
@@ -260,10 +252,9 @@ class Quantity:
         return function(model, **named, **chosen)
 
 
-QUANTITIES: dict[str, Quantity] = {}
-"""All rows, by name."""
+QUANTITIES: dict[str, Quantity] = {}  #: All rows, by name.
+#: The public function of each row, which identifies it: another function may have its name.
 PUBLIC: dict[str, Callable[..., Any]] = {}
-"""The public function of each row, which identifies it: another function may have its name."""
 
 
 def _row(name: str) -> Quantity:

@@ -26,13 +26,13 @@ from sixfold.runtime.quantity import QUANTITIES, Numbers, of_inertias
 from sixfold.scalar import Scalar, plain
 from sixfold.spatial import Inertia, ldl
 
+#: A pivot is lost when it is at most so much of its element of the mass matrix: what subtracting
+#: numbers of that size, each rounded a few times, leaves of zero.
 MIN_PIVOT_RATIO = 4 * float(np.finfo(float).eps)
-"""A pivot is lost when it is at most so much of its element of the mass matrix: what subtracting
-numbers of that size, each rounded a few times, leaves of zero."""
+#: How far [m], or how many turns of a screw [rad], a joint without limits is taken to go.
 TRAVEL = 1e4
-"""How far [m], or how many turns of a screw [rad], a joint without limits is taken to go."""
+#: States for each set of inertial parameters from which a proof takes less time than pivots.
 MIN_STATES_PER_SET = 4096
-"""States for each set of inertial parameters from which a proof takes less time than pivots."""
 
 
 # -- at states

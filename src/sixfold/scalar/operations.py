@@ -24,8 +24,8 @@ from sixfold.scalar.zero import ZERO, Zero, plain
 Scalar = Any  # A number of any kind: float, array, symbol, MPFR number, dual number or graph node
 Apply = Callable[..., Any]
 Bits = Callable[[Any], float]
+#: A function by its name in a library, or one made of the library's others.
 Named = str | Callable[..., Any]
-"""A function by its name in a library, or one made of the library's others."""
 DOUBLE = 53  # bits of precision of a double
 
 
@@ -62,10 +62,10 @@ class Rule:
     arity: int
     value: Callable[..., Any]  # on floats; NaN gives NaN
     partials: Callable[..., tuple[Scalar, ...]]  # derivatives with respect to each argument
+    #: An instruction ("fadd"), an intrinsic ("llvm.sqrt"), a function of `llvm.text` ("@exp"), or
+    #: instructions: lines "name := instruction", the last without a name; {r} is the type, {s} its
+    #: suffix, {bit} that of comparisons, {zero}, {one} and {minus_one} are constants.
     llvm: str
-    """An instruction ("fadd"), an intrinsic ("llvm.sqrt"), a function of `llvm.text` ("@exp"), or
-    instructions: lines "name := instruction", the last without a name; {r} is the type, {s} its
-    suffix, {bit} that of comparisons, {zero}, {one} and {minus_one} are constants."""
     c: str
     python: str
     julia: str
@@ -74,8 +74,8 @@ class Rule:
     numpy: str = ""  # NumPy's name, by which it asks the elements of object arrays too
     gmpy2: Named = ""
     sympy: Named = ""
+    #: Name in the Python array API, or a function of (library, arguments); `value` if empty.
     array: Named = ""
-    """Name in the Python array API, or a function of (library, arguments); `value` if empty."""
     parity: str = ""  # "odd": f(-x) = -f(x); "even": f(-x) = f(x)
 
 
@@ -234,6 +234,7 @@ def _fused(text: str, value: Callable[..., Any], llvm: str, opencl: str) -> Rule
 
 
 _LLVM_FMA = "call {r} @llvm.fma.{s}"
+#: Operations that only a pass over programs makes; one rounding in kernels and in OpenCL.
 FUSED: dict[str, Rule] = {
     "fma": _fused("{0} * {1} + {2}", lambda x, y, z: x * y + z, "llvm.fma", "fma({0}, {1}, {2})"),
     "fms": _fused(
@@ -249,10 +250,9 @@ FUSED: dict[str, Rule] = {
         "fma(-({0}), {1}, {2})",
     ),
 }
-"""Operations that only a pass over programs makes; one rounding in kernels and in OpenCL."""
 
+#: Rows of all operations that a program may contain, by name.
 BY_NAME: dict[str, Rule] = {op.value: row for op, row in RULES.items()} | FUSED
-"""Rows of all operations that a program may contain, by name."""
 
 
 # -- kinds of numbers
@@ -324,8 +324,8 @@ _BY_LIBRARY: dict[str, Callable[[], Reading]] = {
     "gmpy2": _gmpy2_reading,
     "sympy": _sympy_reading,
 }
+#: By type; filled by `register` and by the first number of each type.
 _READINGS: dict[type, Reading] = {}
-"""By type; filled by `register` and by the first number of each type."""
 
 
 def unable(op: Op, error: BaseException) -> Exception:

@@ -13,10 +13,10 @@ from sixfold.scalar.check import is_number
 from sixfold.scalar.operations import Scalar, if_positive, reading_of
 
 T = TypeVar("T")
+#: Takes rounds, step, what is carried and `while_positive`; returns what is carried in the end.
 Recorder = Callable[[int, Callable[[Any], Any], Any, int | None], Any]
-"""Takes rounds, step, what is carried and `while_positive`; returns what is carried in the end."""
+#: Most rounds: a solver in a step takes a few; more would look like a program that hangs.
 MAX_ROUNDS = 1_000_000
-"""Most rounds: a solver in a step takes a few; more would look like a program that hangs."""
 MAX_DEPTH = 32  # most lists inside each other
 _RECORDERS: dict[type, Recorder] = {}
 
@@ -148,8 +148,8 @@ def _numbers(carried: Any, depth: int = 0) -> Iterator[Any]:
 # -- subroutines
 
 Numbers = Sequence[Scalar]
+#: Takes a function of lists of numbers and its arguments; returns its results.
 SubroutineRecorder = Callable[[Callable[..., Numbers], Sequence[Numbers]], Numbers]
-"""Takes a function of lists of numbers and its arguments; returns its results."""
 _SUBROUTINE_RECORDERS: dict[type, SubroutineRecorder] = {}
 
 

@@ -16,8 +16,7 @@ from sixfold.quantities import integrate, project
 from sixfold.simulation.equations import ArrayEquations
 from sixfold.simulation.step import StepRunner
 
-MAX_STEPS_PER_SAMPLE = 1_000_000
-"""Steps that the solver may take between two samples."""
+MAX_STEPS_PER_SAMPLE = 1_000_000  #: Steps that the solver may take between two samples.
 
 
 def adaptive_step(

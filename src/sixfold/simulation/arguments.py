@@ -44,24 +44,19 @@ from sixfold.simulation.integrators import INTEGRATORS
 class Stabilization(NamedTuple):
     """What keeps constraints from drifting apart."""
 
+    #: Gaps are pulled shut like exp(-rate t) by the constraint forces (Baumgarte 1972).
     rate: float | None = None
-    """Gaps are pulled shut like exp(-rate t) by the constraint forces (Baumgarte 1972)."""
-    projects: bool = False
-    """States are projected after each step."""
+    projects: bool = False  #: States are projected after each step.
 
 
-NO_STABILIZATION = Stabilization()
-"""For models without constraints, and for those that may drift."""
+NO_STABILIZATION = Stabilization()  #: For models without constraints, and for those that may drift.
 
 
 SOLVERS: tuple[str, ...] = get_args(Solver)
-ADAPTIVE = "solve_ivp"
-"""The first of the solvers, by the name of SciPy's function."""
+ADAPTIVE = "solve_ivp"  #: The first of the solvers, by the name of SciPy's function.
 CHOICES = (*INTEGRATORS, ADAPTIVE, *SOLVERS)
-METHODS = tuple(readings.METHODS)
-"""Methods of forward dynamics."""
-DEFAULT_TOLERANCES = (1e-9, 1e-11)
-"""Relative and absolute tolerance of adaptive methods."""
+METHODS = tuple(readings.METHODS)  #: Methods of forward dynamics.
+DEFAULT_TOLERANCES = (1e-9, 1e-11)  #: Relative and absolute tolerance of adaptive methods.
 BACKENDS: tuple[str, ...] = get_args(StepBackend)
 
 
@@ -255,14 +250,12 @@ def refuse_negative_masses(function: str, arrays: Mapping[str, Array]) -> None:
         refuse_masses_below_zero(function, arrays["inertias"][..., 0])
 
 
-MAX_START_GAP = 1e-4
-"""Largest gap [m or rad] at the start that is closed without a word."""
+MAX_START_GAP = 1e-4  #: Largest gap [m or rad] at the start that is closed without a word.
+#: Largest rate of a gap at the start, of the largest velocity, that is taken away in silence.
 MAX_START_RATE = 1e-3
-"""Largest rate of a gap at the start, of the largest velocity, that is taken away in silence."""
+#: Solvers of "solve_ivp" that begin each step anew, so that a state may be projected between.
 ONE_STEP = ("DOP853", "RK45", "RK23")
-"""Solvers of "solve_ivp" that begin each step anew, so that a state may be projected between."""
-DEFAULT_RATE = 20.0
-"""Baumgarte's rate [1/s] for solvers that keep a history."""
+DEFAULT_RATE = 20.0  #: Baumgarte's rate [1/s] for solvers that keep a history.
 
 
 def stabilization_of(
@@ -322,17 +315,16 @@ def _refuse(
     )
 
 
-MAX_LENGTH_ERROR = 1e-6
-"""Largest accepted difference of a quaternion's length from 1."""
+MAX_LENGTH_ERROR = 1e-6  #: Largest accepted difference of a quaternion's length from 1.
 
+#: Largest difference of a normalised quaternion's length from 1, by rounding.
 LENGTH_ROUNDING = 4 * float(np.finfo(float).eps)
-"""Largest difference of a normalised quaternion's length from 1, by rounding."""
 
+#: More steps than this take days: probably a mistake in the units of dt or duration.
 MAX_STEPS = 10**10
-"""More steps than this take days: probably a mistake in the units of dt or duration."""
 
+#: Most steps of one rollout, whose times are kept, 8 bytes each, and between two samples.
 MAX_KERNEL_STEPS = 10**9
-"""Most steps of one rollout, whose times are kept, 8 bytes each, and between two samples."""
 
 
 @dataclass(frozen=True)
@@ -344,10 +336,8 @@ class Grid:
     dt: float
     every: int
 
-    steps: int = field(init=False)
-    """Number of steps, the shorter last one included."""
-    uneven: float = field(init=False)
-    """Length of the shorter last step; 0 if all are equal."""
+    steps: int = field(init=False)  #: Number of steps, the shorter last one included.
+    uneven: float = field(init=False)  #: Length of the shorter last step; 0 if all are equal.
 
     def __post_init__(self) -> None:
         """Count the steps; a duration within rounding of a multiple of dt is one."""

@@ -14,8 +14,8 @@ from sixfold.errors import ArgumentError, CallbackError, ShapeError
 from sixfold.model import Model
 from sixfold.runtime import LABELS, in_order
 
+#: Size of coordinates and velocities from which a controller's NaN is not reported as its error.
 MAX_STATE_SIZE = 1e50
-"""Size of coordinates and velocities from which a controller's NaN is not reported as its error."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,10 @@ class Callback:
     function: Callable[..., Any]
     name: str
     shape: Shape
-    labels: tuple[str, ...]
-    """What the rows of the result belong to, for messages."""
-    parameters: int | None = None
-    """How many parameters it takes last; None if it takes none."""
+    labels: tuple[str, ...]  #: What the rows of the result belong to, for messages.
+    parameters: int | None = None  #: How many parameters it takes last; None if it takes none.
+    #: How many states of its own it has; it returns their rates, or next values, as well.
     states: int = 0
-    """How many states of its own it has; it returns their rates, or next values, as well."""
     caller: str = "simulate"
 
     @property
@@ -263,8 +261,7 @@ class StepFunction(Callback):
     """A function of one state that is traced into a step."""
 
     arguments: str = ""
-    number: bool = False
-    """It returns one number; otherwise one array of any length."""
+    number: bool = False  #: It returns one number; otherwise one array of any length.
     actions: int = 0
 
     @property

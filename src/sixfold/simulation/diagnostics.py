@@ -20,13 +20,11 @@ from sixfold.simulation.time_loop import Outcome
 from sixfold.simulation.trajectory import Trajectory
 from sixfold.spatial import Vector3
 
-MAX_RESIDUAL = 1e-4
-"""Relative residual of the contact solver above which a motion is reported."""
+MAX_RESIDUAL = 1e-4  #: Relative residual of the contact solver above which a motion is reported.
+#: Depth of a contact at the start above which it is reported [m]; soft contacts at rest sink in by
+#: less than a millimetre.
 MAX_DEPTH = 5e-3
-"""Depth of a contact at the start above which it is reported [m]; soft contacts at rest sink in by
-less than a millimetre."""
-MAX_BODY_DEPTH = 0.01
-"""Depth of a centre of mass below the ground above which it is reported [m]."""
+MAX_BODY_DEPTH = 0.01  #: Depth of a centre of mass below the ground above which it is reported [m].
 
 
 def residual_text(residual: float) -> str:
@@ -95,8 +93,7 @@ def _sunk_bodies(model: Model, scene: Scene, t: Array, q: Array) -> list[str]:
     ]
 
 
-REVERSALS = 8
-"""Samples with the opposite speed of both neighbours that count as shaking."""
+REVERSALS = 8  #: Samples with the opposite speed of both neighbours that count as shaking.
 
 
 def friction_notes(model: Model, v: Array) -> tuple[str, ...]:
@@ -164,11 +161,9 @@ def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, .
     return (f"joints went {what} (limits=True makes them stop)",)
 
 
-CHECKED_SAMPLES = 32
-"""Samples at which convergence of the iterations is checked."""
+CHECKED_SAMPLES = 32  #: Samples at which convergence of the iterations is checked.
 
-MAX_CHANGE = 1e-9
-"""How much one more iteration may change the change of velocity."""
+MAX_CHANGE = 1e-9  #: How much one more iteration may change the change of velocity.
 
 
 def not_finite(

@@ -48,20 +48,13 @@ class Equations:
     force: Callable[[Scalar, Numbers, Numbers], Numbers] | None = None
     f_ext_frame: str = "world"
     stops: tuple[Stop, ...] = ()
-    gains: Numbers = ()
-    """Stiffness and damping of each stop, one after the other."""
-    tree: Tree | None = None
-    """The model's tree with other constants; its own by default."""
-    states: int = 0
-    """How many states the controller has."""
-    method: str | None = None
-    """Of forward dynamics; chosen by the model by default."""
-    stabilization: float | None = None
-    """Rate at which constraint forces pull gaps shut [1/s]."""
-    contacts: Scene | None = None
-    """What may touch."""
-    solved: Numbers | None = None
-    """Accelerations under contact that are known already, and dx/dt."""
+    gains: Numbers = ()  #: Stiffness and damping of each stop, one after the other.
+    tree: Tree | None = None  #: The model's tree with other constants; its own by default.
+    states: int = 0  #: How many states the controller has.
+    method: str | None = None  #: Of forward dynamics; chosen by the model by default.
+    stabilization: float | None = None  #: Rate at which constraint forces pull gaps shut [1/s].
+    contacts: Scene | None = None  #: What may touch.
+    solved: Numbers | None = None  #: Accelerations under contact that are known already, and dx/dt.
 
     @property
     def additive(self) -> tuple[tuple[int, int], ...]:
@@ -255,8 +248,8 @@ class ArrayEquations(Equations):
     rows: Rows | None = None
     wrenches: Rows | None = None
     backend: str | None = None
+    #: Inertial parameters instead of the model's own, shape (..., nb, 10).
     inertias: Array | None = None
-    """Inertial parameters instead of the model's own, shape (..., nb, 10)."""
 
     def forces(self, t: Any, q: Array, v: Array) -> Array:
         """Return the controller's joint forces and the rates of its states, in the shape of v."""

@@ -83,8 +83,8 @@ class Crossing:
     t: float
     q: Array = field(repr=False)
     v: Array = field(repr=False)
+    #: Where the motion goes on from after a reset; None without one.
     q_after: Array | None = field(default=None, repr=False)
-    """Where the motion goes on from after a reset; None without one."""
     v_after: Array | None = field(default=None, repr=False)
 
 
@@ -111,21 +111,17 @@ def _check_signature(where: str, function: Callable[..., Any]) -> None:
         pass  # a function without a signature
 
 
-HALVINGS = 80
-"""Largest number of evaluations for one crossing."""
+HALVINGS = 80  #: Largest number of evaluations for one crossing.
 
-MAX_RESETS = 10_000
-"""Resets in one step."""
+MAX_RESETS = 10_000  #: Resets in one step.
 
-MAX_RESETS_AT_ONCE = 100
-"""Resets at one time: feet that strike together, or in turn, make a few."""
+MAX_RESETS_AT_ONCE = 100  #: Resets at one time: feet that strike together, or in turn, make a few.
 
+#: Share of an event's values in a step up to which its value at the start, or after a reset, counts
+#: as zero.
 ON_SURFACE = 1e-9
-"""Share of an event's values in a step up to which its value at the start, or after a reset, counts
-as zero."""
 
-PROBE = 1e-3
-"""Share of a step to look ahead and back for the direction of an event after a reset."""
+PROBE = 1e-3  #: Share of a step to look ahead and back for the direction of an event after a reset.
 
 Advance = Callable[[float, float, Array], Array]
 
@@ -167,8 +163,7 @@ class Watch:
         self._signs = [_sign(value) for value in self._start]
         self._last, self._still = -math.inf, 0
         self.crossings: list[Crossing] = []
-        self.jumps: list[tuple[float, Array]] = []
-        """Times and states before and after each reset."""
+        self.jumps: list[tuple[float, Array]] = []  #: Times and states before and after each reset.
 
     def step(self, t: float, h: float, x: Array, after: Array, advance: Advance) -> Stepped:
         """Check one step from x to `after`, and go on after resets in it.

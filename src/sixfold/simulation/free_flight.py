@@ -23,8 +23,7 @@ from sixfold.model.tree import Table
 from sixfold.scalar import Scalar, Zero
 from sixfold.spatial import Force, Inertia, Motion, Transform, Vector3, ldl, ldl_solve
 
-TINY = 1e-37
-"""Keeps ratios of momenta finite at rest."""
+TINY = 1e-37  #: Keeps ratios of momenta finite at rest.
 
 
 def has_free_base(model: Model) -> bool:

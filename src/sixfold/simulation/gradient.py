@@ -45,14 +45,13 @@ from sixfold.simulation.step import Setup, prepare
 from sixfold.simulation.system import GradientOptions, System, refuse_fields, system_of
 from sixfold.simulation.tracing import identify
 
+#: Memory for the states of the smallest chunk of rows; beyond, not all of them are kept.
 MAX_STATE_BYTES = 1 << 24
-"""Memory for the states of the smallest chunk of rows; beyond, not all of them are kept."""
 
+#: States of a chunk that should stay in a processor's cache, from their steps to the adjoints.
 CHUNK_BYTES = 1 << 20
-"""States of a chunk that should stay in a processor's cache, from their steps to the adjoints."""
 
-MIN_CHUNK_ROWS = 64
-"""Rows that keep all lanes of a kernel busy; chunks are multiples of it."""
+MIN_CHUNK_ROWS = 64  #: Rows that keep all lanes of a kernel busy; chunks are multiples of it.
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,9 @@ class Sweep:
     setup: Setup
     cost: Cost | None
     final: Cost | None
-    cost_parameters: Array | None
-    """Numbers for the cost functions, shape (..., n)."""
+    cost_parameters: Array | None  #: Numbers for the cost functions, shape (..., n).
     inertial: bool
-    known: tuple[tuple[str, str], ...]
-    """Names of the callbacks and digests of their programs."""
+    known: tuple[tuple[str, str], ...]  #: Names of the callbacks and digests of their programs.
 
     # -- one step
 
@@ -143,12 +140,9 @@ class Found:
     """The results of a sweep, one row for each trajectory."""
 
     cost: Array
-    adjoints: list[Array]
-    """Derivatives by the parts of the state at the start."""
-    sums: dict[str, Array]
-    """Derivatives by constants, by name."""
-    tau: Array | None
-    """Derivatives by the joint forces of each step."""
+    adjoints: list[Array]  #: Derivatives by the parts of the state at the start.
+    sums: dict[str, Array]  #: Derivatives by constants, by name.
+    tau: Array | None  #: Derivatives by the joint forces of each step.
     lost: list[bool] = field(default_factory=list)
 
 
@@ -219,8 +213,7 @@ class _Chunk:
 
     setup: Setup
     kernels: tuple[Any, Any, Any]
-    arrays: list[list[Array]]
-    """At the start, fixed, and those of each step."""
+    arrays: list[list[Array]]  #: At the start, fixed, and those of each step.
     found: Found
     here: slice
     steps: int
@@ -313,6 +306,7 @@ def tangent(model: Model, q: Array, by_q: Array) -> Array:
 
 
 NAME = "rollout_gradient"
+#: Fields of a system that have no derivatives, and why.
 NOT_DIFFERENTIATED = {
     "contacts": ("gradients: the contact solver has no derivative", "leave it out"),
     "limits": (
@@ -322,27 +316,19 @@ NOT_DIFFERENTIATED = {
     "compensated": ("gradients, whose steps are those of plain sums", "leave it out"),
     "backend": ("gradients, which are compiled", "leave it out"),
 }
-"""Fields of a system that have no derivatives, and why."""
 
 
 @dataclass(frozen=True, eq=False)
 class RolloutGradient:
     """The cost of each trajectory of a batch and its derivatives; None for what was not given."""
 
-    cost: Array
-    """Running and final cost, shape (...)."""
-    q0: Array
-    """By the configuration at the start, along the motion subspaces, shape (..., nv)."""
-    v0: Array
-    """By the velocity at the start, shape (..., nv)."""
-    tau: Array | None
-    """By the joint forces, with the axes of `tau` after those of the batch."""
-    x0: Array | None
-    """By the controller's states at the start, shape (..., nx)."""
-    parameters: Array | None
-    """By the controller's parameters, shape (..., n)."""
-    inertias: Array | None
-    """By the inertial parameters of all bodies, shape (..., nb, 10)."""
+    cost: Array  #: Running and final cost, shape (...).
+    q0: Array  #: By the configuration at the start, along the motion subspaces, shape (..., nv).
+    v0: Array  #: By the velocity at the start, shape (..., nv).
+    tau: Array | None  #: By the joint forces, with the axes of `tau` after those of the batch.
+    x0: Array | None  #: By the controller's states at the start, shape (..., nx).
+    parameters: Array | None  #: By the controller's parameters, shape (..., n).
+    inertias: Array | None  #: By the inertial parameters of all bodies, shape (..., nb, 10).
 
     def __repr__(self) -> str:
         """Print small arrays, and the shapes of large ones."""

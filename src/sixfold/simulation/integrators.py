@@ -54,11 +54,9 @@ Increment = Callable[[Steppable, Scalar, Numbers, Numbers, Scalar], Pair]
 class Method:
     """An integration method; call it as `method(system, t, q, v, h)`."""
 
-    increment: Increment
-    """Returns the increments of q and v over one step."""
+    increment: Increment  #: Returns the increments of q and v over one step.
     order: int
-    ambient: bool = False
-    """The increment of q is in the coordinates of q, not in those of v."""
+    ambient: bool = False  #: The increment of q is in the coordinates of q, not in those of v.
 
     def __call__(self, system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pair:
         """Return q and v after a step of length h."""
@@ -95,8 +93,8 @@ def _semi_implicit_euler(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h
     return _scaled(h, _plus(v, dv)), dv
 
 
+#: Kutta's method: how far each stage reaches along the stage before, and its weight times 6.
 CLASSICAL = ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0))
-"""Kutta's method: how far each stage reaches along the stage before, and its weight times 6."""
 
 
 def _rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pair:
@@ -132,8 +130,7 @@ def _lie_rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) ->
     return system.conserve_momentum(t, q, v, dq, dv, h)
 
 
-ITERATIONS = 6
-"""Fixed-point iterations of the implicit midpoint rule, the same for every state."""
+ITERATIONS = 6  #: Fixed-point iterations of the implicit midpoint rule, the same for every state.
 
 
 def _midpoint(
@@ -165,13 +162,13 @@ def midpoint(iterations: int) -> Method:
     return Method(increment, 2)
 
 
+#: Fixed-step methods by name.
 INTEGRATORS: dict[str, Method] = {
     "semi_implicit_euler": Method(_semi_implicit_euler, 1),
     "rk4": Method(_rk4, 4, ambient=True),
     "lie_rk4": Method(_lie_rk4, 4),
     "midpoint": Method(_midpoint, 2),
 }
-"""Fixed-step methods by name."""
 
 
 def _plus(x: Numbers, y: Numbers) -> list[Scalar]:

@@ -119,6 +119,7 @@ def _schema(fields: str, *parts: str) -> str:
 TRANSFORMS = "tf2_msgs/msg/TFMessage"
 JOINTS = "sensor_msgs/msg/JointState"
 TEXT = "std_msgs/msg/String"
+#: Definitions of the messages, in the form of ROS 2's own files.
 SCHEMAS = {
     TRANSFORMS: _schema(
         "geometry_msgs/TransformStamped[] transforms",
@@ -132,7 +133,6 @@ SCHEMAS = {
     ),
     TEXT: "string data",
 }
-"""Definitions of the messages, in the form of ROS 2's own files."""
 
 
 def transforms(pairs: Sequence[tuple[str, str]]) -> Template:
@@ -179,8 +179,7 @@ def _numbers(R: Array, p: Array) -> Array:
     return np.concatenate([p, quaternion], axis=-1)
 
 
-MAX_TIME = 2**31 - 1
-"""Seconds of a time stamp."""
+MAX_TIME = 2**31 - 1  #: Seconds of a time stamp.
 
 
 class Stepping(Protocol):
@@ -236,16 +235,14 @@ class McapLog:
         <McapLog of 'double_pendulum' in run.mcap: 100 states, closed>
     """
 
-    _keeps_part = True
-    """Whether what was written stays on disk when the rest cannot be."""
+    _keeps_part = True  #: Whether what was written stays on disk when the rest cannot be.
 
     def __init__(self, path: str | os.PathLike[str], model: Model, *, start: float = 0.0) -> None:
         self._file: Any = None
         self.model = model_checked("McapLog", model)
         self.path = path_of("McapLog", path, "run.mcap")
         self._start = _time("start", start)
-        self.samples = 0
-        """How many states were written."""
+        self.samples = 0  #: How many states were written.
         writer = optional("mcap.writer", "McapLog")
         self._new = new_file(self.path)
         try:
@@ -446,6 +443,7 @@ class McapLog:
 
 
 _LATCHED = ("/tf_static", "/robot_description")
+#: Subscribers that come later get the last message too, as ROS 2 has it for these topics.
 _KEPT = {
     "offered_qos_profiles": "- history: 1\n  depth: 1\n  reliability: 1\n  durability: 1\n"
     "  deadline: {sec: 9223372036, nsec: 854775807}\n"
@@ -453,7 +451,6 @@ _KEPT = {
     "  liveliness_lease_duration: {sec: 9223372036, nsec: 854775807}\n"
     "  avoid_ros_namespace_conventions: false\n"
 }
-"""Subscribers that come later get the last message too, as ROS 2 has it for these topics."""
 
 
 def _time(name: str, t: Any) -> float:

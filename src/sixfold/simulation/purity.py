@@ -60,8 +60,7 @@ from sixfold.spatial import (
 
 Container = list[Any] | dict[Any, Any] | set[Any] | np.ndarray
 
-MISSING = object()
-"""Stands for the value of a name that is not bound."""
+MISSING = object()  #: Stands for the value of a name that is not bound.
 
 
 class Memory:
@@ -164,82 +163,79 @@ def _same(now: Any, then: Any) -> bool:
     return all(x is y for x, y in zip(now, then, strict=True))
 
 
-MAX_OBJECTS = 2000
-"""Objects that are visited before the search is abandoned."""
+MAX_OBJECTS = 2000  #: Objects that are visited before the search is abandoned.
 
 ATOMS = {int, float, complex, bool, str, bytes, range, slice, CodeType}
 ATOMS |= {NoneType, EllipsisType, NotImplementedType}
 ATOMS |= {operator.itemgetter, operator.attrgetter, operator.methodcaller}
+#: Immutable types of the library.
 VALUES = (
     *(Model, Joint, Zero, ArticulatedInertia, Force, ForceSubspace, Inertia, Matrix3, Motion),
     *(Subspace, Transform, Vector3),
 )
-"""Immutable types of the library."""
 
+#: Modules written in C whose functions and types depend on their arguments alone.
 PURE_MODULES = {
     *("builtins", "math", "cmath", "_operator", "operator", "itertools", "functools", "_functools"),
     *("collections", "_collections", "types", "typing", "fractions", "numbers", "enum", "abc"),
 }
-"""Modules written in C whose functions and types depend on their arguments alone."""
 
 IMPURE_BUILTINS = {
     *("print", "open", "input", "eval", "exec", "compile", "globals", "locals", "vars"),
     *("__import__", "breakpoint", "id", "exit", "quit", "help"),
 }
 COMPUTED_NAMES = {"getattr", "setattr", "delattr", "hasattr", "vars", "dir"}
+#: Ways to read an attribute whose name is not in the code.
 LOOKUPS = (operator.attrgetter, operator.methodcaller)
-"""Ways to read an attribute whose name is not in the code."""
 IMPURE_NUMPY = {
     *("save", "savetxt", "savez", "savez_compressed", "load", "loadtxt", "genfromtxt", "fromfile"),
     *("seterr", "set_printoptions"),
 }
+#: Names with effects, or that lead to what is not followed.
 IMPURE_ATTRIBUTES = {"tofile", "dump", "dumps", "ctypes", "setflags"}
-"""Names with effects, or that lead to what is not followed."""
 
+#: Names with double underscores that lead nowhere else.
 ATTRIBUTES = ("__call__", "__name__", "__doc__", "__len__", "__getitem__", "__matmul__", "__init__")
-"""Names with double underscores that lead nowhere else."""
 
+#: Methods that arithmetic does not call.
 SILENT = {
     *("__repr__", "__str__", "__format__", "__dir__", "__reduce__", "__reduce_ex__", "__replace__"),
     *("__getstate__", "__setstate__", "__del__", "__init_subclass__", "__set_name__"),
     *("__setattr__", "__delattr__", "__sizeof__", "__copy__", "__deepcopy__"),
 }
-"""Methods that arithmetic does not call."""
+#: Methods that are called where an object is made.
 MAKING = {"__init__", "__new__", "__post_init__"}
-"""Methods that are called where an object is made."""
 
 ROOTS = (object, tuple, Generic, Protocol, Enum)
 C_METHODS = (
     *(MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType),
     BuiltinFunctionType,
 )
+#: Type of NumPy's functions of arrays that are not ufuncs.
 ARRAY_FUNCTION: type = type(np.concatenate)
-"""Type of NumPy's functions of arrays that are not ufuncs."""
+#: Class attributes that return a value held by the object, where it is visited.
 FIELDS = (
     *(MemberDescriptorType, GetSetDescriptorType),
     type(namedtuple("_Pair", "first").first),  # type: ignore[attr-defined]
 )
-"""Class attributes that return a value held by the object, where it is visited."""
 
 
 @dataclass
 class Reach:
     """All that a function can reach."""
 
-    reason: str = ""
-    """Why it must not be called to see what it does; empty if it may be."""
+    reason: str = ""  #: Why it must not be called to see what it does; empty if it may be.
+    #: Lists, dictionaries, sets and arrays, by identity, each with the words that lead to it.
     containers: dict[int, tuple[Container, str]] = field(default_factory=dict)
-    """Lists, dictionaries, sets and arrays, by identity, each with the words that lead to it."""
+    #: Owners of globals, cells, class attributes and slots, by identity and name.
     bindings: dict[tuple[int, str], Any] = field(default_factory=dict)
-    """Owners of globals, cells, class attributes and slots, by identity and name."""
-    library: bool = True
-    """All code that it reaches belongs to the library."""
+    library: bool = True  #: All code that it reaches belongs to the library.
+    #: Some code of the user's that it reaches has an exception handler, or a `with` block.
     catches: bool = False
-    """Some code of the user's that it reaches has an exception handler, or a `with` block."""
+    #: All values that it may read are among `values`: none is looked up by a computed name.
     complete: bool = True
-    """All values that it may read are among `values`: none is looked up by a computed name."""
+    #: All code and values that it can reach, in the order of visits.
     values: list[Any] = field(default_factory=list)
-    """All code and values that it can reach, in the order of visits."""
 
     def memory(self) -> Memory:
         """Save the contents of all that it can reach."""
@@ -280,10 +276,9 @@ class Names(NamedTuple):
 
     globals: tuple[str, ...]
     attributes: tuple[str, ...]
+    #: Modules that it imports: name, level of a relative import, and names from the module.
     imports: tuple[tuple[str, int, tuple[str, ...]], ...]
-    """Modules that it imports: name, level of a relative import, and names from the module."""
-    catches: bool
-    """It has an exception handler, or a `with` block."""
+    catches: bool  #: It has an exception handler, or a `with` block.
 
 
 @functools.lru_cache(maxsize=4096)
@@ -319,15 +314,14 @@ class _Walk:
 
     def __init__(self) -> None:
         self.found = Reach()
+        #: Objects by identity, each with its place in the order of visits.
         self._seen: dict[int, tuple[int, Any]] = {}
-        """Objects by identity, each with its place in the order of visits."""
         self._pending: list[tuple[Any, str]] = []
         self._names: dict[str, None] = {}
+        #: Modules and classes: their attributes are visited if some code names them.
         self._owners: list[tuple[Any, str]] = []
-        """Modules and classes: their attributes are visited if some code names them."""
         self._classes: dict[int, type] = {}
-        self._makers: set[int] = set()
-        """Classes that some code may make objects of."""
+        self._makers: set[int] = set()  #: Classes that some code may make objects of.
         self._looked_up: set[tuple[int, str]] = set()
 
     def follow(self, function: Callable[..., Any]) -> None:

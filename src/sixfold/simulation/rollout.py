@@ -54,8 +54,7 @@ from sixfold.simulation.system import (
     system_of,
 )
 
-CACHED_STEPS = 10_000
-"""Largest number of steps whose times are cached."""
+CACHED_STEPS = 10_000  #: Largest number of steps whose times are cached.
 
 
 class Runs(Protocol):
@@ -72,9 +71,9 @@ class Runs(Protocol):
 
 
 _DOUBLE = np.dtype(np.float64)
+#: Kernels of plain calls, each with the sizes of a state, by the identity of the model or system,
+#: the integrator, and whether there are joint forces.
 _PREPARED: dict[tuple[int, Any, bool], tuple[Any, Runs, tuple[int, ...]]] = {}
-"""Kernels of plain calls, each with the sizes of a state, by the identity of the model or system,
-the integrator, and whether there are joint forces."""
 
 
 def keep_prepared(system: System, setup: Setup, forces: bool, kernel: Runs | None) -> None:

@@ -70,9 +70,9 @@ def ground_step(
     return moved, faster
 
 
+#: Arrays that stay the same in all steps, in the order in which a step takes them, each with the
+#: number of axes that it has for one trajectory.
 CORE_AXES = {"parameters": 1, "inertias": 2, "f_ext": 2, "gains": 1, "tau": 1}
-"""Arrays that stay the same in all steps, in the order in which a step takes them, each with the
-number of axes that it has for one trajectory."""
 
 
 @dataclass(frozen=True)
@@ -87,23 +87,20 @@ class Setup:
     caller: str
     system: System
     integrator: str = "semi_implicit_euler"
-    compensated: bool = False
-    """Carry the rounding errors of a step over to the next step."""
+    compensated: bool = False  #: Carry the rounding errors of a step over to the next step.
     control: Callback | None = None
     force: Callback | None = None
+    #: Arrays by name, those of CORE_AXES that there are, with leading axes for trajectories.
     given: Mapping[str, Array] = field(default_factory=dict)
-    """Arrays by name, those of CORE_AXES that there are, with leading axes for trajectories."""
-    tau_each: bool = False
-    """The joint forces `tau` have an axis of steps."""
+    tau_each: bool = False  #: The joint forces `tau` have an axis of steps.
     stops: tuple[Stop, ...] = ()
     stabilization: Stabilization = NO_STABILIZATION
     contacts: Scene | None = None
-    dtype: str = "float64"
-    """Precision of compiled steps."""
+    dtype: str = "float64"  #: Precision of compiled steps.
+    #: Functions of the same run that are called as Python: events, progress.
     others: tuple[Callable[..., Any], ...] = ()
-    """Functions of the same run that are called as Python: events, progress."""
+    #: One of the others has changed what compiled callbacks read: they run as Python.
     disturbed: bool = False
-    """One of the others has changed what compiled callbacks read: they run as Python."""
 
     @property
     def model(self) -> Model:
@@ -355,25 +352,23 @@ def prepare(
     return Prepared(setup, arrays, lead)
 
 
+#: Largest estimate of operations in a step that is compiled for one simulation.
 MAX_STEP_OPERATIONS = 60_000
-"""Largest estimate of operations in a step that is compiled for one simulation."""
 
-OPERATIONS_PER_FREEDOM = 300
-"""Estimated operations of forward dynamics for each freedom."""
+OPERATIONS_PER_FREEDOM = 300  #: Estimated operations of forward dynamics for each freedom.
 
+#: Evaluations of forward dynamics in a step.
 STAGES = {"semi_implicit_euler": 1, "rk4": 4, "lie_rk4": 4, "midpoint": 7}
-"""Evaluations of forward dynamics in a step."""
 
-OBSERVED_STATES = 4096
-"""States whose contacts are observed at once."""
+OBSERVED_STATES = 4096  #: States whose contacts are observed at once.
 
 
 class DisturbedError(Exception):
     """A compiled callback no longer does what it was traced to do."""
 
 
+#: (t, h, state[, tau]) -> the state after a step of length h; states are (..., size).
 Advance = Callable[..., Array]
-"""(t, h, state[, tau]) -> the state after a step of length h; states are (..., size)."""
 
 
 @dataclass(frozen=True)
@@ -383,19 +378,15 @@ class StepRunner:
     setup: Setup
     dt: float
     advance: Advance
-    kernel: Any
-    """Many steps in one call, a ScanKernel; None where steps are taken one by one."""
+    kernel: Any  #: Many steps in one call, a ScanKernel; None where steps are taken one by one.
     system: ArrayEquations
-    kernels: dict[str, Any]
-    """Kernels of callbacks by themselves, by name."""
+    kernels: dict[str, Any]  #: Kernels of callbacks by themselves, by name.
+    #: Forces must be recorded as they occur: a callback may keep state between calls.
     live: bool = False
-    """Forces must be recorded as they occur: a callback may keep state between calls."""
-    notes: tuple[str, ...] = ()
-    """Why callbacks run as Python."""
-    restart: Callable[[], None] = lambda: None
-    """To be called where the state jumps."""
+    notes: tuple[str, ...] = ()  #: Why callbacks run as Python.
+    restart: Callable[[], None] = lambda: None  #: To be called where the state jumps.
+    #: What compiled callbacks can reach, as it was when they were traced.
     read: tuple[Memory, ...] = ()
-    """What compiled callbacks can reach, as it was when they were traced."""
 
     def check_undisturbed(self) -> None:
         """Raise where a function that ran as Python has changed what compiled callbacks read."""

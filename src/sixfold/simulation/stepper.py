@@ -46,17 +46,15 @@ from sixfold.simulation.step import CORE_AXES, Setup, prepare
 from sixfold.simulation.system import StepperOptions, System, refuse_fields, system_of
 from sixfold.simulation.tracing import trace_together
 
+#: Fields of a system that a stepper does not take, and why.
 NOT_STEPPED = {
     "x0": ("a stepper, whose controller has no states", "pass them as parameters"),
     "hold": ("a stepper, whose action is held during a step", "leave it out"),
     "compensated": ("a stepper, whose steps are those of plain sums", "leave it out"),
     "backend": ("a stepper, which is compiled", "leave it out"),
 }
-"""Fields of a system that a stepper does not take, and why."""
-MAX_ROWS = 1 << 28
-"""More rows than any memory holds."""
-MAX_ACTIONS = 10_000
-"""Numbers of an action, each of them a symbol."""
+MAX_ROWS = 1 << 28  #: More rows than any memory holds.
+MAX_ACTIONS = 10_000  #: Numbers of an action, each of them a symbol.
 
 
 def floats(
@@ -168,8 +166,8 @@ def action_size(model: Model, control: Any, actions: Any) -> int:
     return int(actions)
 
 
+#: Functions of the user's own whose results a step returns, in order.
 SEEN = ("observe", "reward", "terminate")
-"""Functions of the user's own whose results a step returns, in order."""
 
 
 @dataclass(frozen=True)
@@ -182,10 +180,9 @@ class StepProgram:
     actions: int
     bounds: tuple[tuple[float, float], ...]
     law: ActionLaw | None
-    functions: Mapping[str, StepFunction]
-    """Those of SEEN that there are."""
+    functions: Mapping[str, StepFunction]  #: Those of SEEN that there are.
+    #: Shapes of the arrays that stay the same: parameters, inertias, f_ext, gains.
     fixed: Mapping[str, Shape]
-    """Shapes of the arrays that stay the same: parameters, inertias, f_ext, gains."""
 
     @property
     def callbacks(self) -> list[Any]:
@@ -286,8 +283,7 @@ class StepProgram:
         return [*after, total + going * reward, still]
 
 
-STEPS_BETWEEN_CHECKS = 100
-"""Steps between two looks at the residuals of contact."""
+STEPS_BETWEEN_CHECKS = 100  #: Steps between two looks at the residuals of contact.
 
 
 class Stepper:

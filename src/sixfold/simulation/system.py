@@ -27,6 +27,7 @@ from sixfold.simulation.callbacks import static_attribute
 from sixfold.simulation.contact import Ground
 from sixfold.simulation.joint_stops import JointStops
 
+#: Keywords of other libraries, and what to write instead.
 OTHER_NAMES = {
     **dict.fromkeys(("timestep", "time_step", "step_size", "h"), "pass dt=..."),
     **dict.fromkeys(("controller", "policy"), "pass control=..."),
@@ -35,10 +36,9 @@ OTHER_NAMES = {
     "solver": "pass the method as integrator, for example integrator='Radau'",
     **dict.fromkeys(("rtol", "atol"), "pass tolerances=(relative, absolute)"),
 }
-"""Keywords of other libraries, and what to write instead."""
 
+#: Systems made from keywords that are kept for the next call with the same keywords.
 MAX_KNOWN_SYSTEMS = 16
-"""Systems made from keywords that are kept for the next call with the same keywords."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,11 +158,10 @@ class SystemOptions(GradientOptions, total=False):
 
 
 _DEFAULTS = {field.name: field.default for field in fields(System)[1:]}
-FIELDS = tuple(_DEFAULTS)
-"""Names of the fields of a system but the model."""
+FIELDS = tuple(_DEFAULTS)  #: Names of the fields of a system but the model.
+#: Systems made from keywords, by the identity of the model and of each keyword's value. A system
+#: refers to these objects, so no other object can have their identity while it is here.
 _KNOWN: OrderedDict[tuple[Any, ...], System] = OrderedDict()
-"""Systems made from keywords, by the identity of the model and of each keyword's value.  A system
-refers to these objects, so no other object can have their identity while it is here."""
 
 
 def _check(caller: str, system: System) -> None:

@@ -16,8 +16,8 @@ from sixfold.simulation.arguments import Grid
 from sixfold.simulation.events import Watch
 from sixfold.simulation.step import StepRunner
 
+#: Called with the time reached and the time to reach [s].
 Progress = Callable[[float, float], object]
-"""Called with the time reached and the time to reach [s]."""
 
 
 def progress_of(given: Any) -> Progress | None:
@@ -53,14 +53,12 @@ def _takes_two(function: Callable[..., object]) -> bool:
     return True
 
 
+#: Steps of one call of a kernel, between two checks of progress and of finite numbers.
 BLOCK_STEPS = 8192
-"""Steps of one call of a kernel, between two checks of progress and of finite numbers."""
 
-MAX_BLOCK_NUMBERS = 1 << 22
-"""Largest number of values that one call of a kernel returns."""
+MAX_BLOCK_NUMBERS = 1 << 22  #: Largest number of values that one call of a kernel returns.
 
-PROGRESS_STEPS = 256
-"""Steps between two reports of progress when they are taken one by one."""
+PROGRESS_STEPS = 256  #: Steps between two reports of progress when they are taken one by one.
 
 
 @dataclass(frozen=True)
@@ -68,15 +66,13 @@ class Outcome:
     """The samples of a run and how it ended."""
 
     t: Array
-    x: Array
-    """States, shape (..., samples, size)."""
-    seen: list[Any]
-    """Joint forces and accelerations that were recorded during the run."""
+    x: Array  #: States, shape (..., samples, size).
+    seen: list[Any]  #: Joint forces and accelerations that were recorded during the run.
     steps: int
+    #: Time and state of the first numbers that are not finite, and the state before.
     failure: tuple[float, Array, Array] | None = None
-    """Time and state of the first numbers that are not finite, and the state before."""
+    #: The error that a callback raised, or that resets without end did.
     error: CallbackError | SimulationError | None = None
-    """The error that a callback raised, or that resets without end did."""
 
 
 def run_steps(

@@ -31,15 +31,14 @@ from sixfold.runtime import KERNELS, FunctionProgram, program_of, user_kernel, w
 from sixfold.simulation.callbacks import Callback
 from sixfold.simulation.purity import Memory, Reach, of_library, reach_of
 
+#: Difference between a callback's numbers and those of its program, by the largest of them, that is
+#: taken for rounding.
 SAME_VALUE = 1e-6
-"""Difference between a callback's numbers and those of its program, by the largest of them, that is
-taken for rounding."""
 
-MAX_KNOWN = 1024
-"""Callbacks that are remembered as pure."""
+MAX_KNOWN = 1024  #: Callbacks that are remembered as pure.
 
+#: Digests of programs, by all that their callbacks can reach: those that were found to be pure.
 _PURE: OrderedDict[Any, str] = OrderedDict()
-"""Digests of programs, by all that their callbacks can reach: those that were found to be pure."""
 
 
 class Tracing:
@@ -61,10 +60,8 @@ class Tracing:
             others: further functions of the same run, called as Python while it runs compiled.
         """
         self.callback, self.model, self.compiled = callback, model, compiled
-        self.reason = ""
-        """Why it runs as Python; empty if it may be compiled."""
-        self.digest = ""
-        """Of its program."""
+        self.reason = ""  #: Why it runs as Python; empty if it may be compiled.
+        self.digest = ""  #: Of its program.
         self.reach = Reach() if compiled is False else reach_of(callback.function)
         if compiled is False:
             self.reason = "compiled=False"

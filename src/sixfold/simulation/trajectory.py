@@ -91,10 +91,9 @@ def _panels(motion: Any) -> list[Panel]:
     return [panel for panel in found if len(panel.names)]
 
 
-MAX_SAMPLES = 10**8
-"""Largest number of times in one call of interpolation."""
+MAX_SAMPLES = 10**8  #: Largest number of times in one call of interpolation.
+#: Sizes of the last axis of arrays whose columns may have names.
 _SIZES = {"q": "nq", "v": "nv", "a": "nv", "tau": "nv"}
-"""Sizes of the last axis of arrays whose columns may have names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,41 +104,34 @@ class Trajectory:
     """
 
     model: Model
-    t: Array
-    """Times [s], shape (samples,)."""
+    t: Array  #: Times [s], shape (samples,).
     q: Array
     v: Array
     a: Array
-    tau: Array
-    """Joint forces of the controller."""
-    kinetic: Array
-    """Kinetic energy [J], shape (..., samples)."""
-    potential: Array
-    """Potential energy of gravity and springs [J], shape (..., samples)."""
+    tau: Array  #: Joint forces of the controller.
+    kinetic: Array  #: Kinetic energy [J], shape (..., samples).
+    potential: Array  #: Potential energy of gravity and springs [J], shape (..., samples).
     integrator: str = ""
-    dt: float = 0.0
-    """Step [s]; samples may be further apart."""
+    dt: float = 0.0  #: Step [s]; samples may be further apart.
     steps: int = 0
-    elapsed: float = 0.0
-    """How long the steps took [s]."""
+    elapsed: float = 0.0  #: How long the steps took [s].
     events: tuple[Crossing, ...] = ()
     notes: tuple[str, ...] = ()
+    #: States of the controller, shape (..., samples, nx); None if it has none.
     x: Array | None = None
-    """States of the controller, shape (..., samples, nx); None if it has none."""
+    #: Force of each contact in world axes [N], shape (..., samples, nc, 3); None without a ground.
+    #: They are those of the step that begins at the sample.
     contact_forces: Array | None = None
-    """Force of each contact in world axes [N], shape (..., samples, nc, 3); None without a ground.
-    They are those of the step that begins at the sample."""
+    #: Where it acts, in world coordinates [m], shape (..., samples, nc, 3).
     contact_points: Array | None = None
-    """Where it acts, in world coordinates [m], shape (..., samples, nc, 3)."""
+    #: Unit normal of each contact, towards the body that the force acts on, in world axes, shape
+    #: (..., samples, nc, 3).
     contact_normals: Array | None = None
-    """Unit normal of each contact, towards the body that the force acts on, in world axes, shape
-    (..., samples, nc, 3)."""
+    #: Distance of the surfaces, negative inside [m], shape (..., samples, nc).
     contact_gaps: Array | None = None
-    """Distance of the surfaces, negative inside [m], shape (..., samples, nc)."""
-    contact_friction: Array | None = None
-    """Coulomb's coefficient of each contact, shape (nc,)."""
+    contact_friction: Array | None = None  #: Coulomb's coefficient of each contact, shape (nc,).
+    #: Largest relative residual of the contact solver in all steps; 0 without a ground.
     contact_residual: float = 0.0
-    """Largest relative residual of the contact solver in all steps; 0 without a ground."""
 
     def __post_init__(self) -> None:
         """Check the arrays against the model and each other, and make them read-only."""

@@ -25,10 +25,8 @@ from sixfold.runtime import model_checked
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.mcap import McapLog
 
-SMALL = 128 * 2**20
-"""Bytes of arrays that a file of any size may hold."""
-RATIO = 20
-"""How many times its own size the arrays of a file may take beyond that."""
+SMALL = 128 * 2**20  #: Bytes of arrays that a file of any size may hold.
+RATIO = 20  #: How many times its own size the arrays of a file may take beyond that.
 MAX_MEMBERS = 100_000
 
 
@@ -204,17 +202,16 @@ def to_xarray(trajectory: Any) -> Any:
 
 
 FORMAT = "sixfold trajectory 1"
+#: The arrays of a trajectory that have a time axis, `t` apart.
 ALONG = ("q", "v", "a", "tau", "kinetic", "potential")
-"""The arrays of a trajectory that have a time axis, `t` apart."""
+#: What is recorded of each contact, with its shape; after the axis of contacts.
 TOUCH = {
     "contact_forces": (3,),
     "contact_points": (3,),
     "contact_normals": (3,),
     "contact_gaps": (),
 }
-"""What is recorded of each contact, with its shape; after the axis of contacts."""
-CONTACTS = (*TOUCH, "contact_friction")
-"""All arrays of contacts."""
+CONTACTS = (*TOUCH, "contact_friction")  #: All arrays of contacts.
 
 
 def save(trajectory: Any, path: str | os.PathLike[str]) -> None:
@@ -278,13 +275,13 @@ class _WholeLog(McapLog):
     _keeps_part = False
 
 
+#: How to write a trajectory, by the suffix of its file.
 WRITERS: dict[str, Callable[[Any, Path], None]] = {
     ".npz": _save_npz,
     ".csv": to_csv,
     ".parquet": to_parquet,
     ".mcap": _save_mcap,
 }
-"""How to write a trajectory, by the suffix of its file."""
 
 
 def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, Any]:

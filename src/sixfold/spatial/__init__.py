@@ -121,6 +121,7 @@ __all__ = [
     "velocity_field",
 ]
 
+#: What users of `sf.spatial` find in the reference; the other names serve the algorithms.
 PUBLIC = (
     *("ArticulatedInertia", "Consistency", "Constrained", "Force", "ForceSubspace"),
     *("Inertia", "JointMatrix", "Matrix3", "Motion", "Subspace", "Symmetric3"),
@@ -131,7 +132,6 @@ PUBLIC = (
     *("rotation", "shell", "skew", "spatial_acceleration", "sphere", "steiner"),
     *("to_array", "transform_rate", "vector_rate", "velocity_at", "velocity_field"),
 )
-"""What users of `sf.spatial` find in the reference; the other names serve the algorithms."""
 
 
 def __dir__() -> list[str]:

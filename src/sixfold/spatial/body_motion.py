@@ -344,12 +344,9 @@ def apparent_inverse_inertia(inertia: Inertia | ArticulatedInertia, S: Subspace)
 class Constrained(NamedTuple):
     """Response of a constrained body to a force."""
 
-    alpha_rate: Column
-    """Rates of the velocity coordinates."""
-    a: Motion
-    """Acceleration."""
-    f_c: Force
-    """Constraint force."""
+    alpha_rate: Column  #: Rates of the velocity coordinates.
+    a: Motion  #: Acceleration.
+    f_c: Force  #: Constraint force.
 
 
 @check_kinds(inertia=INERTIAS, S=Subspace, f=Force, S_rate=(Subspace, type(None)))

@@ -30,10 +30,8 @@ class Series(NamedTuple):
     """The sum of coefficient(j) x^j."""
 
     coefficient: Callable[[int], Fraction]
-    below: float
-    """Squared angle below which the series is used on numbers of finite precision."""
-    terms: int
-    """How many terms a double needs there."""
+    below: float  #: Squared angle below which the series is used on numbers of finite precision.
+    terms: int  #: How many terms a double needs there.
 
     def beyond(self, x: Scalar) -> Scalar:
         """Return a number that is positive where the quotient is to be used.
@@ -91,18 +89,17 @@ def _bernoulli(n: int) -> Fraction:
     return -sum((comb(n + 1, k) * _bernoulli(k) for k in range(n)), _over(0)) / (n + 1)
 
 
+#: cos(t / 2), of t^2.
 COS_HALF = Series(_alternating(lambda j: _over(1, 4**j * factorial(2 * j))), 1e-6, 3)
-"""cos(t / 2), of t^2."""
+#: sin(t / 2) / t, of t^2.
 SIN_HALF = Series(_alternating(lambda j: _over(1, 2 * 4**j * factorial(2 * j + 1))), 1e-6, 3)
-"""sin(t / 2) / t, of t^2."""
+#: (1 - cos t) / t^2, of t^2.
 ONE_LESS_COS = Series(_alternating(lambda j: _over(1, factorial(2 * j + 2))), 1e-6, 3)
-"""(1 - cos t) / t^2, of t^2."""
+#: (t - sin t) / t^3, of t^2.
 ANGLE_LESS_SIN = Series(_alternating(lambda j: _over(1, factorial(2 * j + 3))), 1e-2, 5)
-"""(t - sin t) / t^3, of t^2."""
+#: (1 - (t / 2) cot(t / 2)) / t^2, of t^2.
 ONE_LESS_COT = Series(lambda j: abs(_bernoulli(2 * j + 2)) / factorial(2 * j + 2), 1e-2, 5)
-"""(1 - (t / 2) cot(t / 2)) / t^2, of t^2."""
-TWICE_ATAN = Series(_alternating(lambda j: _over(2, 2 * j + 1)), 1e-6, 3)
-"""2 atan(x) / x, of x^2."""
+TWICE_ATAN = Series(_alternating(lambda j: _over(2, 2 * j + 1)), 1e-6, 3)  #: 2 atan(x) / x, of x^2.
 
 
 Quaternion = Sequence[Scalar]

@@ -58,10 +58,8 @@ class Transform(NamedTuple):
         Motion(w=(0, 0, 2), v=(0, 2, 0))
     """
 
-    E: Matrix3
-    """Rotation from A's axes to B's."""
-    r: Vector3
-    """B's origin in A's coordinates."""
+    E: Matrix3  #: Rotation from A's axes to B's.
+    r: Vector3  #: B's origin in A's coordinates.
 
     @classmethod
     def identity(cls) -> Transform:

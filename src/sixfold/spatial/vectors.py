@@ -31,8 +31,7 @@ from sixfold.scalar import (
 )
 
 Kind = TypeVar("Kind", bound=type)
-Nested = Any
-"""Numbers, or sequences of such."""
+Nested = Any  #: Numbers, or sequences of such.
 Rows = tuple[tuple[Scalar, ...], ...]
 
 

@@ -58,25 +58,19 @@ MAX_LEAVES = 64  # leaves of a block, at most, unless its size is given
 class Sweep(Mapping[str, Any]):
     """What came out of a sweep: reductions by name, each a dictionary by the result's name."""
 
+    #: Each reduction by its name: a dictionary by the name of the result, in its units.
     reductions: Mapping[str, Any]
-    """Each reduction by its name: a dictionary by the name of the result, in its units."""
-    rows: int
-    """How many rows there are."""
-    digest: str
-    """Hash of the study: rows, draws, seed, `version` and version of the library."""
-    folder: Path | None
-    """Where the rows were written; None if nowhere."""
-    computed: int
-    """Rows that were computed in this call."""
-    reused: int
-    """Rows that were found in the folder."""
+    rows: int  #: How many rows there are.
+    digest: str  #: Hash of the study: rows, draws, seed, `version` and version of the library.
+    folder: Path | None  #: Where the rows were written; None if nowhere.
+    computed: int  #: Rows that were computed in this call.
+    reused: int  #: Rows that were found in the folder.
+    #: Pieces that were not what was written, each by file name and reason; their rows were computed
+    #: again.
     damaged: tuple[str, ...]
-    """Pieces that were not what was written, each by file name and reason; their rows were computed
-    again."""
-    seconds: float
-    """How long it took [s]."""
+    seconds: float  #: How long it took [s].
+    #: Gives the results of all rows by name, arrays of shape (rows, ...), if they were kept.
     read: Callable[[], dict[str, Array]] | None = None
-    """Gives the results of all rows by name, arrays of shape (rows, ...), if they were kept."""
 
     def __getitem__(self, name: str) -> Any:
         """Return a reduction."""

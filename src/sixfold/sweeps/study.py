@@ -55,10 +55,9 @@ class Grid:
         """Take the values of each name."""
         if not axes:
             raise OptionError("Grid", "axes", "values by name, such as mass=[1.0, 2.0]", {})
+        #: The values of each name, shape (n, ...).
         self.axes = {name: _column("Grid", name, x) for name, x in axes.items()}
-        """The values of each name, shape (n, ...)."""
-        self.shape = tuple(map(len, self.axes.values()))
-        """How many values each name has."""
+        self.shape = tuple(map(len, self.axes.values()))  #: How many values each name has.
         if prod(self.shape) > MAX_ROWS:
             words = f"at most {MAX_ROWS} combinations"
             raise OptionError("Grid", "axes", words, prod(self.shape))

@@ -54,10 +54,10 @@ def _arguments(row: Quantity) -> tuple[str, ...]:
     return tuple(name for name in row.arrays if name not in row.optional)
 
 
+#: Functions that can be exported, and their arguments.
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     row.name: _arguments(row) for row in all_quantities().values()
 }
-"""Functions that can be exported, and their arguments."""
 
 _WORDS = {
     "M": ("mass_matrix", ("q",)),
@@ -75,10 +75,9 @@ _WORDS = {
 class Code:
     """Files of generated code, and the size of the programs in them."""
 
-    files: Mapping[str, str | bytes]
-    """Texts by file name; an object file is bytes."""
+    files: Mapping[str, str | bytes]  #: Texts by file name; an object file is bytes.
+    #: Additions, multiplications and divisions of one state; a fused pair counts as two.
     operations: int
-    """Additions, multiplications and divisions of one state; a fused pair counts as two."""
 
     def __repr__(self) -> str:
         """Name the files and say how long they are; the texts are in `files`."""

@@ -23,8 +23,7 @@ from sixfold.symbolic.to_sympy import ToSympy
 PARAMETERS: tuple[str, ...] = get_args(Parameters)
 INERTIAS: tuple[str, ...] = get_args(InertiaForm)
 MAX_SAMPLES = 1_000_000
-MAX_SHOWN_TERMS = 300
-"""Terms of equations that a notebook shows."""
+MAX_SHOWN_TERMS = 300  #: Terms of equations that a notebook shows.
 LONG = "They are long: .text(), .latex() and .html() write them."
 
 
@@ -35,16 +34,13 @@ class Equations:
     Made by `sixfold.equations`; every part has been compared with the recursive kernels.
     """
 
-    model: Model
-    """The model that the equations are of; with grouped inertias for inertias="base"."""
+    model: Model  #: The model that the equations are of; with grouped inertias for inertias="base".
+    #: The closed forms as polynomials, from which everything else is written.
     forms: Forms = field(repr=False)
-    """The closed forms as polynomials, from which everything else is written."""
+    #: Largest relative difference from the kernels over the samples, by term; no units.
     errors: Mapping[str, float]
-    """Largest relative difference from the kernels over the samples, by term; no units."""
-    inertias: str
-    """Which inertial parameters they are in: "centre", "origin" or "base"."""
-    numbers: bool
-    """Whether parameters are numbers (True) or symbols (False)."""
+    inertias: str  #: Which inertial parameters they are in: "centre", "origin" or "base".
+    numbers: bool  #: Whether parameters are numbers (True) or symbols (False).
 
     def __repr__(self) -> str:
         """Say how long they are and how well they agree; `text` prints them."""

@@ -35,8 +35,8 @@ from sixfold.symbolic.symbolic_model import SymbolicModel
 
 Vector = list[Polynomial]
 Matrix = list[Vector]
+#: Terms with numbers in front that are smaller than this, against the largest, are rounding.
 NOISE = 1e-14
-"""Terms with numbers in front that are smaller than this, against the largest, are rounding."""
 
 
 @dataclass(frozen=True)

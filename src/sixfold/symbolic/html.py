@@ -76,8 +76,8 @@ for (const button of document.querySelectorAll("h2 button")) {
 }
 """
 
+#: Browsers run the script with this hash and no other one.
 DIGEST = b64encode(sha256(SCRIPT.encode()).digest()).decode()
-"""Browsers run the script with this hash and no other one."""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -29,8 +29,8 @@ FIELD = (1 << BITS) - 1
 GEOMETRIC, INERTIAL, POSITION, RATE, ACCELERATION, COSINE, SINE = (
     *("geometric", "inertial", "position", "rate", "acceleration", "cosine", "sine"),
 )
+#: An angle as whole multiples of positions: ((number of q, multiple), ...).
 Combination = tuple[tuple[int, int], ...]
-"""An angle as whole multiples of positions: ((number of q, multiple), ...)."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ class Ring:
     variables: list[Variable] = field(default_factory=list)
     angles: list[Angle] = field(default_factory=list)
     by_name: dict[str, Variable] = field(default_factory=dict)
+    #: Each position (by its number) as a combination of angles.
     in_angles: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Each position (by its number) as a combination of angles."""
     positions: list[Variable] = field(default_factory=list)
     cosine_square: int = 0  # bits that are set where some cosine has exponent two or three
     overflow: int = 0
+    #: Polynomials that are one at every state: squared lengths of quaternions.
     ones: list[dict[int, Any]] = field(default_factory=list)
-    """Polynomials that are one at every state: squared lengths of quaternions."""
+    #: Angles along parallel axes, and for how many angles they were sought.
     pairs: tuple[int, list[tuple[int, int, int, int]]] | None = None
-    """Angles along parallel axes, and for how many angles they were sought."""
     limit: int = MAX_WORK  # terms that may be worked on in all
     work: int = 0
 

@@ -40,8 +40,8 @@ from sixfold.symbolic.polynomial import (
 # -- parameters: the constants of a model by name, or as clean numbers
 
 
+#: Relative size below which a constant of the model is rounding and reads as zero.
 MIN_RELATIVE_CONSTANT = 1e-12
-"""Relative size below which a constant of the model is rounding and reads as zero."""
 _LETTER = re.compile(r"-?[A-Za-z]\w*", re.ASCII)
 _TAKEN = re.compile(r"-?([SC]{1,2}|q|qd|qdd)\d+")
 AXES = "xyz"

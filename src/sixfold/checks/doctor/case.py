@@ -30,8 +30,8 @@ from sixfold.model import (
 from sixfold.spatial import Inertia, Symmetric3, Transform
 
 Array = NDArray[np.float64]
+#: Size [m] up to which shapes are taken for stand-ins rather than for the link itself.
 STAND_IN = 0.01
-"""Size [m] up to which shapes are taken for stand-ins rather than for the link itself."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Extent:
 
     low: Array
     high: Array
+    #: Every shape of the part is known: there are some, and none is a mesh or a mere stand-in.
     complete: bool
-    """Every shape of the part is known: there are some, and none is a mesh or a mere stand-in."""
 
     @property
     def size(self) -> float:
@@ -146,8 +146,7 @@ def _tensors(root: xml.Element) -> Iterator[tuple[tuple[str, int], Symmetric3]]:
 
 
 EPS = float(np.finfo(float).eps)
-POINT = 1e-6
-"""Radius of gyration [m] below which a part is a point, whose moments are dust."""
+POINT = 1e-6  #: Radius of gyration [m] below which a part is a point, whose moments are dust.
 
 
 @dataclass(frozen=True)
@@ -157,11 +156,10 @@ class Part:
     kind: str
     name: str
     body: int
-    placement: Transform
-    """Body coordinates to those of the part."""
+    placement: Transform  #: Body coordinates to those of the part.
     inertia: Inertia | None
+    #: About the centre of mass as the file writes it, where that was asked for.
     tensor: Symmetric3 | None
-    """About the centre of mass as the file writes it, where that was asked for."""
     line: int
     inertia_line: int
 
@@ -218,8 +216,7 @@ class Case:
     """A model with what the checks ask about it, computed once."""
 
     model: Model
-    q: Array
-    """Random configurations, shape (samples, nq)."""
+    q: Array  #: Random configurations, shape (samples, nq).
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

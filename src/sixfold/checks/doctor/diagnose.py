@@ -17,8 +17,7 @@ from sixfold.runtime import model_checked
 if TYPE_CHECKING:
     from sixfold.checks.doctor.case import Case
 
-MANY = 300
-"""Degrees of freedom above which only a few random states are drawn."""
+MANY = 300  #: Degrees of freedom above which only a few random states are drawn.
 
 
 def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:

@@ -280,24 +280,16 @@ CODES: dict[str, Code] = {
 class Finding:
     """One thing to know about a model: what, where in the file, why it matters, how to fix it."""
 
-    severity: Severity
-    """One of "error", "warning" and "note"."""
-    code: str
-    """Short name of its kind, such as "inertia-triangle"."""
+    severity: Severity  #: One of "error", "warning" and "note".
+    code: str  #: Short name of its kind, such as "inertia-triangle".
+    #: The link, body or joint, as "link 'hand'"; the model's name where it is about the whole.
     where: str
-    """The link, body or joint, as "link 'hand'"; the model's name where it is about the whole."""
-    file: str
-    """The file of the model; empty for a model that comes from no file."""
-    line: int
-    """Line of the file, from 1; 0 where there is none."""
-    what: str
-    """What was found, with its numbers."""
-    explanation: str
-    """Why it matters."""
-    fix: str
-    """The way out."""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    """The numbers behind it, in SI units."""
+    file: str  #: The file of the model; empty for a model that comes from no file.
+    line: int  #: Line of the file, from 1; 0 where there is none.
+    what: str  #: What was found, with its numbers.
+    explanation: str  #: Why it matters.
+    fix: str  #: The way out.
+    values: Mapping[str, Any] = field(default_factory=dict)  #: The numbers behind it, in SI units.
 
     @property
     def place(self) -> str:
@@ -319,18 +311,13 @@ class Finding:
 class Diagnosis:
     """All findings of `diagnose`, the most severe first."""
 
-    model: str
-    """Name of the model."""
-    file: str
-    """The file that it comes from; empty if there is none."""
-    samples: int
-    """How many random states were looked at."""
-    findings: tuple[Finding, ...]
-    """The findings, the most severe first."""
+    model: str  #: Name of the model.
+    file: str  #: The file that it comes from; empty if there is none.
+    samples: int  #: How many random states were looked at.
+    findings: tuple[Finding, ...]  #: The findings, the most severe first.
+    #: Numbers by name: "bodies", "freedoms", "mass" [kg], of the mass matrix over the sampled
+    #: "states" its "condition" (scaled) and "smallest_eigenvalue", and of loops the "mobility".
     figures: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers by name: "bodies", "freedoms", "mass" [kg], of the mass matrix over the
-    sampled "states" its "condition" (scaled) and "smallest_eigenvalue", and of loops the
-    "mobility"."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -21,12 +21,9 @@ from sixfold.model.validate import degree_limits
 from sixfold.quantities import constraint_jacobian, mass_matrix
 from sixfold.runtime import lost_pivots, possibly_singular_joints, singular_joints
 
-LARGEST = 150
-"""Maximum degrees of freedom for which mass matrices are formed."""
-PIVOTED = 300
-"""Maximum degrees of freedom for which pivots are followed over all sampled states."""
-ILL = 1e10
-"""Condition of the scaled mass matrix above which it is reported."""
+LARGEST = 150  #: Maximum degrees of freedom for which mass matrices are formed.
+PIVOTED = 300  #: Maximum degrees of freedom for which pivots are followed over all sampled states.
+ILL = 1e10  #: Condition of the scaled mass matrix above which it is reported.
 
 
 def joints(case: Case) -> Iterator[Finding]:
@@ -159,10 +156,8 @@ def _unit(body: Body) -> str:
     return {"revolute": " rad", "helical": " rad", "prismatic": " m"}.get(body.joint.kind, "")
 
 
-STILL = 1e-12
-"""Largest element of J, of the size of the model, in rows that forbid nothing."""
-ALONE = 24
-"""Constraints that are tried one by one, at most."""
+STILL = 1e-12  #: Largest element of J, of the size of the model, in rows that forbid nothing.
+ALONE = 24  #: Constraints that are tried one by one, at most.
 
 
 def loops(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
@@ -232,8 +227,8 @@ def _rows(model: Model) -> list[Array]:
     return [((a <= numbers) & (numbers < b)).astype(float) for a, b in pairwise(ends)]
 
 
+#: Bytes of a robot file that is searched for the line of a mesh, at most.
 LARGEST_FILE = 50_000_000
-"""Bytes of a robot file that is searched for the line of a mesh, at most."""
 
 
 def meshes(case: Case) -> Iterator[Finding]:

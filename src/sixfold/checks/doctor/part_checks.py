@@ -13,10 +13,8 @@ from sixfold.checks.doctor.finding import Finding, Severity
 from sixfold.quantities import body_poses, neutral
 from sixfold.spatial import Inertia
 
-ROUNDING = 1e-9
-"""Fraction of the largest moment that counts as rounding."""
-MEASURED = 0.1
-"""Fraction of the largest moment that measuring and printing may explain."""
+ROUNDING = 1e-9  #: Fraction of the largest moment that counts as rounding.
+MEASURED = 0.1  #: Fraction of the largest moment that measuring and printing may explain.
 
 
 def inertias(case: Case) -> Iterator[Finding]:
@@ -93,22 +91,15 @@ def _values(part: Part) -> dict[str, Any]:
     return {"mass": part.mass, "principal_moments": [float(x) for x in part.moments]}
 
 
-TINY = 1e-6
-"""Fraction of the robot's mass below which a moving body is suspicious."""
-HUGE = 1e3
-"""Times the mass of all other parts above which a part is suspicious."""
-LONG = 30.0
-"""Usual distance between joints [m] above which lengths look like millimetres."""
+TINY = 1e-6  #: Fraction of the robot's mass below which a moving body is suspicious.
+HUGE = 1e3  #: Times the mass of all other parts above which a part is suspicious.
+LONG = 30.0  #: Usual distance between joints [m] above which lengths look like millimetres.
+#: Times the expected length above which a unit, rather than a mistake, explains it.
 THOUSANDFOLD = 100.0
-"""Times the expected length above which a unit, rather than a mistake, explains it."""
-DENSE = 3e5
-"""Median of mass / length^3 of links [kg/m^3] above which masses look like grams."""
-METAL = 22_600.0
-"""Density of osmium [kg/m^3], the densest metal (CRC Handbook)."""
-MEASURABLE = 0.02
-"""Size of a link [m] above which its density is judged."""
-LIGHT_PART = 1e-3
-"""Fraction of the robot's mass below which a part is taken for a stand-in."""
+DENSE = 3e5  #: Median of mass / length^3 of links [kg/m^3] above which masses look like grams.
+METAL = 22_600.0  #: Density of osmium [kg/m^3], the densest metal (CRC Handbook).
+MEASURABLE = 0.02  #: Size of a link [m] above which its density is judged.
+LIGHT_PART = 1e-3  #: Fraction of the robot's mass below which a part is taken for a stand-in.
 
 
 def masses(case: Case) -> Iterator[Finding]:
@@ -216,14 +207,11 @@ def _density(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
         yield case.about_part("density-high", part, what, values)
 
 
-MASS = 0.02
-"""Difference of masses that counts, as a fraction."""
-SHAPE = 0.1
-"""Difference of moments or centres that counts, as a fraction of the size of either."""
+MASS = 0.02  #: Difference of masses that counts, as a fraction.
+SHAPE = 0.1  #: Difference of moments or centres that counts, as a fraction of the size of either.
 WORDS = {"left": "right", "Left": "Right", "LEFT": "RIGHT"}
 LETTERS = {"l": "r", "L": "R"}
-PLANES = (1, 0, 2)
-"""Axes across which robots are mirrored, the usual one first."""
+PLANES = (1, 0, 2)  #: Axes across which robots are mirrored, the usual one first.
 
 
 def symmetry(case: Case) -> Iterator[Finding]:

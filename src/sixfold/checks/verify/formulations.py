@@ -46,12 +46,12 @@ from sixfold.scalar import ZERO
 from sixfold.spatial import Column
 
 Extended = np.longdouble
+#: Maximum degrees of freedom for which Lagrange's O(n^4) derivatives are evaluated.
 MAX_LAGRANGE_FREEDOMS = 10
-"""Maximum degrees of freedom for which Lagrange's O(n^4) derivatives are evaluated."""
+#: About 90 roundings of a double: what formulations of one quantity may differ by.
 MAX_RELATIVE_ERROR = 2e-14
-"""About 90 roundings of a double: what formulations of one quantity may differ by."""
+#: Bodies up to which that limit holds; it grows in proportion for longer trees.
 BODIES_OF_LIMIT = 100
-"""Bodies up to which that limit holds; it grows in proportion for longer trees."""
 
 
 def applicable(model: Model) -> dict[str, dict[str, str]]:

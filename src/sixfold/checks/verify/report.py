@@ -7,26 +7,21 @@ from dataclasses import dataclass
 from sixfold.errors import DisagreementError, visible
 from sixfold.show import block, table
 
-WIDTH = 80
-"""Columns of the table."""
+WIDTH = 80  #: Columns of the table.
 
 
 @dataclass(frozen=True)
 class Finding:
     """One formulation of one quantity: its worst error, at which state, or why it was left out."""
 
-    quantity: str
-    """Such as "mass matrix"."""
-    formulation: str
-    """Such as "crba"."""
+    quantity: str  #: Such as "mass matrix".
+    formulation: str  #: Such as "crba".
+    #: The worst error, relative to the size of the quantity; None if it was left out.
     error: float | None
-    """The worst error, relative to the size of the quantity; None if it was left out."""
+    #: Number of the state where the error is worst, from 0; None if it was left out.
     state: int | None
-    """Number of the state where the error is worst, from 0; None if it was left out."""
-    limit: float
-    """The largest error that is allowed."""
-    note: str = ""
-    """Why it was left out; empty otherwise."""
+    limit: float  #: The largest error that is allowed.
+    note: str = ""  #: Why it was left out; empty otherwise.
 
     @property
     def bad(self) -> bool:
@@ -38,12 +33,9 @@ class Finding:
 class Report:
     """What `check` found."""
 
-    model: str
-    """Name of the model."""
-    samples: int
-    """Number of random states."""
-    findings: tuple[Finding, ...]
-    """One for each formulation of each quantity."""
+    model: str  #: Name of the model.
+    samples: int  #: Number of random states.
+    findings: tuple[Finding, ...]  #: One for each formulation of each quantity.
 
     @property
     def agrees(self) -> bool:

@@ -35,8 +35,8 @@ NO_VALUE = (
     "every input; use sixfold.math.if_positive(x, a, b) to choose by value"
 )
 
+#: A value that a round of a repetition begins with; in graphs only, see `repeat`.
 CARRIED = "carried"
-"""A value that a round of a repetition begins with; in graphs only, see `repeat`."""
 
 
 @dataclass
@@ -48,8 +48,8 @@ class Graph:
     table: dict[tuple[Any, ...], int] = field(default_factory=dict)
     evaluations: list[Evaluation] = field(default_factory=list)
     carried: int = 0  # values that bodies of repetitions began with
+    #: The function compared, converted or printed a traced number, and went on.
     compared: bool = False
-    """The function compared, converted or printed a traced number, and went on."""
 
     def input(self) -> Node:
         """Return the next input."""

@@ -68,6 +68,7 @@ def _minimum(x: Any, y: Any) -> Any:
     return if_positive(x - y, y, x)
 
 
+#: Functions of NumPy that are made of the operations in the table.
 COMPOSED: dict[str, Callable[..., Any]] = {
     "tan": lambda x: sin(x) / cos(x),
     "arctan": lambda x: atan2(x, 1.0),
@@ -93,15 +94,14 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "minimum": _minimum,
     "clip": lambda x, low, high: _minimum(_maximum(x, low), high),
 }
-"""Functions of NumPy that are made of the operations in the table."""
 
+#: Operations that Python has operators for; NumPy uses those.
 _OPERATORS = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG, Op.ABS)
-"""Operations that Python has operators for; NumPy uses those."""
 
+#: All functions of NumPy that traced numbers have, by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     row.numpy: partial(apply, op) for op, row in RULES.items() if row.numpy and op not in _OPERATORS
 } | COMPOSED
-"""All functions of NumPy that traced numbers have, by name."""
 
 
 def _method(name: str) -> Callable[..., Any]:

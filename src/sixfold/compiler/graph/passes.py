@@ -34,8 +34,8 @@ from sixfold.compiler.graph.program import (
 from sixfold.errors import InternalError
 from sixfold.scalar import Scalar
 
+#: Operations between a product and its last use, up to which it is fused into several sums.
 MAX_FUSE_DISTANCE = 16
-"""Operations between a product and its last use, up to which it is fused into several sums."""
 
 
 def optimise(program: Program) -> Program:
@@ -162,12 +162,12 @@ def _renumber(node: tuple[Any, ...], renumbered: dict[int, int]) -> tuple[Any, .
 
 MIN_OPERATIONS = 300  # operations of a subroutine that the step of a scan calls
 
+#: Operations of a subroutine that straight-line code calls: some times what a call copies.
 MIN_CALL_OPERATIONS = 64
-"""Operations of a subroutine that straight-line code calls: some times what a call copies."""
 
+#: Operations that calls save in straight-line code; fewer are compiled in a fraction of a second,
+#: and without calls they stay in registers.
 MIN_SAVED_OPERATIONS = 3_000
-"""Operations that calls save in straight-line code; fewer are compiled in a fraction of a second,
-and without calls they stay in registers."""
 
 
 class Outlined(NamedTuple):

@@ -17,8 +17,8 @@ from sixfold.scalar import BY_NAME, Op
 
 INPUT, CONST = "input", "const"
 ADD, SUB, MUL, DIV, NEG = (op.value for op in (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG))
+#: x y + z, x y - z and z - x y with one rounding; chosen by a pass, never traced.
 FMA, FMS, FNMA = "fma", "fms", "fnma"
-"""x y + z, x y - z and z - x y with one rounding; chosen by a pass, never traced."""
 COPY = "copy"  # the value itself, in a place of its own; see `Result`
 
 
@@ -66,9 +66,9 @@ class Repeat:
 
     rounds: int
     body: Program
+    #: Place of a carried value: once it is not positive, a round changes nothing, so that the
+    #: remaining rounds may be skipped.
     going: int | None = None
-    """Place of a carried value: once it is not positive, a round changes nothing, so that the
-    remaining rounds may be skipped."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Final:
     place: int
 
 
+#: What a node does: an operation on numbers by its name, or a part of a call or repetition.
 Operation = str | Boundary | Argument | Call | Result | Repeat | Final
-"""What a node does: an operation on numbers by its name, or a part of a call or repetition."""
 
 _KINDS: dict[str, Callable[..., Any]] = {
     "boundary": Boundary,
@@ -109,8 +109,8 @@ class Program:
     inputs: int
     nodes: tuple[tuple[Any, ...], ...]
     outputs: tuple[int, ...]
+    #: Boundaries of each `Graph.evaluate`.
     evaluations: tuple[Evaluation, ...] = field(default=(), compare=False)
-    """Boundaries of each `Graph.evaluate`."""
 
     def __repr__(self) -> str:
         """Say how long it is; `text` prints it."""

@@ -28,12 +28,12 @@ from sixfold.errors import ArgumentError
 from sixfold.scalar import Scalar, Zero
 from sixfold.scalar.repeat import on_repeat, repeat
 
+#: Operations up to which all rounds are written out: the size of a piece, which keeps its values in
+#: registers, where rounds pass theirs through memory.
 MAX_UNROLLED_OPERATIONS = 130
-"""Operations up to which all rounds are written out: the size of a piece, which keeps its values in
-registers, where rounds pass theirs through memory."""
 
+#: One round: takes what is carried, returns what is carried on.
 Step = Callable[[Sequence[Scalar]], Sequence[Scalar]]
-"""One round: takes what is carried, returns what is carried on."""
 
 
 def record(

@@ -29,8 +29,8 @@ from sixfold.scalar import RULES, ZERO, Op
 # -- columns: constants that differ from item to item
 
 
+#: Where an input comes from: ("array", a, c), ("column", j), ("parent", ...), ("sum", ...).
 Source = tuple[Any, ...]
-"""Where an input comes from: ("array", a, c), ("column", j), ("parent", ...), ("sum", ...)."""
 
 
 class ColumnGraph(Graph):
@@ -304,8 +304,8 @@ def _part(lines: Iterator[str]) -> Part:
 # -- tracing
 
 
+#: Loop, table and component of a value that passes between parent and child.
 Key = tuple[int, int, int]
-"""Loop, table and component of a value that passes between parent and child."""
 
 
 class NotRolled(Exception):
@@ -523,8 +523,8 @@ CHEAP = frozenset({"add", "sub", "mul", "neg"})
 class Storage:
     """What the data of each item must hold, by sweep and kind."""
 
+    #: By sweep and kind: the columns that its program reads, in their places.
     columns: tuple[tuple[tuple[NDArray[np.float64], ...], ...], ...]
-    """By sweep and kind: the columns that its program reads, in their places."""
     kept: tuple[int, ...]  # values stored for an item, by kind
     bases: tuple[tuple[float, ...], ...]  # by sweep: what the root passes to its children
 
@@ -785,11 +785,11 @@ def _last(
 # -- the data of each item: kind, constants and where its values are
 
 
+#: Words of an item's record: its kind, where its columns and kept values begin, and where its
+#: elements of each array begin, outputs last; then three slots.
 KIND, COLUMNS, KEPT, ARRAYS = 0, 1, 2, 3
-"""Words of an item's record: its kind, where its columns and kept values begin, and where its
-elements of each array begin, outputs last; then three slots."""
+#: Header: items, vectors of scratch; for each sweep: its records, columns, root slot and area.
 WORDS_BEFORE, WORDS_EACH = 2, 4
-"""Header: items, vectors of scratch; for each sweep: its records, columns, root slot and area."""
 
 
 def words(rolled: Rolled) -> int:
@@ -803,8 +803,8 @@ class Shape:
 
     parent: Sequence[int]  # number of each item's parent; items count from 1, the root is 0
     kind: Sequence[int]
+    #: For each input array and then each output: where each item's elements begin.
     starts: Sequence[NDArray[np.int_]]
-    """For each input array and then each output: where each item's elements begin."""
 
 
 def pack(rolled: Rolled, storage: Storage, shape: Shape) -> bytes:

@@ -21,8 +21,7 @@ from sixfold.progress import bar
 from sixfold.quantities import body_poses
 
 NAME = "Trajectory.animate"
-TRIANGLES = 4000
-"""Most triangles of the robot: they are drawn without a graphics card."""
+TRIANGLES = 4000  #: Most triangles of the robot: they are drawn without a graphics card.
 MAX_FRAMES = 10_000
 SKY, SHADE, GRID, INK = "#f4f6f9", "#dde3ea", "#cdd7e2", "#5d6b7a"
 LIGHT = np.array([0.35, -0.25, 0.9])

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, SOFT, FAINT = "#1d2733", "#5d6b7a", "#e4e8ee"
-LONGEST = 40
-"""Most characters of a name next to a plot; more would leave no space for the plot."""
-MAX_NAMES = 10
-"""Lines of a plot that are named; more would hide it."""
+LONGEST = 40  #: Most characters of a name next to a plot; more would leave no space for the plot.
+MAX_NAMES = 10  #: Lines of a plot that are named; more would hide it.
 
 
 def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | None) -> Figure:

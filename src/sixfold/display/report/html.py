@@ -33,8 +33,7 @@ from sixfold.quantities import (
 )
 from sixfold.runtime import model_checked
 
-STEPS = 65535
-"""Largest whole number of two bytes."""
+STEPS = 65535  #: Largest whole number of two bytes.
 
 
 def base64_of(values: Array, kind: str) -> str:
@@ -60,10 +59,9 @@ def json_text(data: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+#: Most points of a line; longer ones keep the lowest and highest value of each stretch.
 POINTS = 1000
-"""Most points of a line; longer ones keep the lowest and highest value of each stretch."""
-NUMBERS = 90_000
-"""Most numbers of all lines of a plot."""
+NUMBERS = 90_000  #: Most numbers of all lines of a plot.
 CHANGE = "Change of total energy"
 ENERGY_COLORS = ("#e2622f", "#2f6fde", "#3c4856")
 
@@ -200,12 +198,9 @@ def stretched(t: Array, values: Array, most: int) -> tuple[Array, Array]:
     return times, rows
 
 
-FRAMES = 900
-"""Most frames of an animation; the page draws what lies between them."""
-MAX_SCENE_NUMBERS = 160_000
-"""Most numbers that describe all poses."""
-FASTEST = 60.0
-"""Frames a second that are enough for the eye."""
+FRAMES = 900  #: Most frames of an animation; the page draws what lies between them.
+MAX_SCENE_NUMBERS = 160_000  #: Most numbers that describe all poses.
+FASTEST = 60.0  #: Frames a second that are enough for the eye.
 
 
 def scene_data(record: Record, figure: Figure) -> dict[str, Any]:
@@ -346,12 +341,10 @@ def _count(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
-MAX_JOINTS = 12
-"""Joints that are plotted: those that fit worst."""
+MAX_JOINTS = 12  #: Joints that are plotted: those that fit worst.
+#: Of measured torques, of the model's, and of the difference.
 COLORS = ("#8a97a6", "#e2622f", "#2f6fde")
-"""Of measured torques, of the model's, and of the difference."""
-MAX_WORDS = 200
-"""Lines about what the data do not show."""
+MAX_WORDS = 200  #: Lines about what the data do not show.
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,8 +354,7 @@ class Content:
     motion: Record
     lines: list[Lines]
     summary: list[tuple[str, str]]
-    cards: str
-    """HTML, escaped."""
+    cards: str  #: HTML, escaped.
 
 
 def identified(result: Identification) -> Content:
@@ -425,8 +417,7 @@ def _cards(result: Identification) -> str:
     return "".join(f'<div class="card"><h2>{title}</h2>{body}</div>' for title, body in parts)
 
 
-TRIANGLES = 24_000
-"""Most triangles of the robot, which keeps the file light."""
+TRIANGLES = 24_000  #: Most triangles of the robot, which keeps the file light.
 SCRIPTS = ("scene.js", "plots.js", "player.js")
 
 

@@ -19,12 +19,9 @@ from sixfold.model import Model
 from sixfold.sweeps import Sweep
 from sixfold.sweeps.study_file import StudyFile, sample_rows
 
-SHARES = tuple(k / 200 for k in range(201))
-"""Shares of the quantiles that plots are drawn from."""
-MAX_NUMBERS = 60
-"""Numbers that get a row of the table and a plot, at most."""
-SAMPLE = 1500
-"""Rows of the plots of what varied against what came out."""
+SHARES = tuple(k / 200 for k in range(201))  #: Shares of the quantiles that plots are drawn from.
+MAX_NUMBERS = 60  #: Numbers that get a row of the table and a plot, at most.
+SAMPLE = 1500  #: Rows of the plots of what varied against what came out.
 BINS = 40
 WIDTH, HEIGHT = 320, 120
 

@@ -268,8 +268,8 @@ def _joint(body: Body, k: int, r: float, size: float) -> Iterator[Part]:
         yield Part(body.parent, rail.moved(pose_of(body.placement)), RAIL)
 
 
+#: Joints that run along a rail, and which of their coordinates does.
 SLIDING = {"prismatic": 0, "cylindrical": 1}
-"""Joints that run along a rail, and which of their coordinates does."""
 
 
 def _drum(r: float) -> Triangles:
@@ -395,10 +395,8 @@ class Figure:
     """The surfaces of a robot."""
 
     parts: tuple[Part, ...]
-    size: float
-    """Extent of the robot [m]."""
-    notes: tuple[str, ...] = ()
-    """What could not be drawn, and why."""
+    size: float  #: Extent of the robot [m].
+    notes: tuple[str, ...] = ()  #: What could not be drawn, and why.
     is_sticks: bool = False
 
 
@@ -455,8 +453,8 @@ def _surfaces(
     return [(surface.moved(stretch), color) for surface, color in known[path]]
 
 
+#: Longest arrow over that of the usual force: impacts push far harder than what stands.
 LONGEST = 2.5
-"""Longest arrow over that of the usual force: impacts push far harder than what stands."""
 
 
 def usual_force(forces: Array) -> float:
@@ -482,8 +480,7 @@ def force_arrows(points: Array, forces: Array, usual: float, length: float) -> A
 
 SIDE = np.radians(38.0)
 HEIGHT = np.radians(17.0)
-DISTANCE = 2.85
-"""From the eye to the middle, in radii of the scene."""
+DISTANCE = 2.85  #: From the eye to the middle, in radii of the scene.
 
 
 @dataclass(frozen=True, eq=False)
@@ -493,11 +490,9 @@ class Stage:
     up: Array
     center: Array
     radius: float
-    ground: float
-    """Height of the ground along up [m]."""
+    ground: float  #: Height of the ground along up [m].
     eye: Array
-    follows: int = -1
-    """A body that roams, which the eye should go along with; -1 for none."""
+    follows: int = -1  #: A body that roams, which the eye should go along with; -1 for none.
 
     @property
     def turn(self) -> Array:

@@ -15,40 +15,33 @@ from sixfold.model import Model
 from sixfold.quantities import difference, integrate
 from sixfold.runtime import in_order
 
-RATE = 60.0
-"""Rows a second of a motion that comes without times."""
+RATE = 60.0  #: Rows a second of a motion that comes without times.
 NAMES = {
     "kinetic": ("kinetic_energy", "kinetic"),
     "potential": ("potential_energy", "potential"),
     "total": ("total_energy", "energy", "total"),
 }
 
-SETTINGS = ("integrator", "dt", "steps", "elapsed")
-"""What a trajectory tells of how it was made."""
+SETTINGS = ("integrator", "dt", "steps", "elapsed")  #: What a trajectory tells of how it was made.
 
 
+#: What a trajectory tells of each contact over time, with its shape.
 CONTACTS = {
     "contact_forces": (3,),
     "contact_points": (3,),
     "contact_normals": (3,),
     "contact_gaps": (),
 }
-"""What a trajectory tells of each contact over time, with its shape."""
 
 
 class Contacts(NamedTuple):
     """The contacts of a moment, open and closed."""
 
-    forces: Array
-    """In world axes [N], shape (nc, 3)."""
-    points: Array
-    """Where they act, in world coordinates [m], shape (nc, 3)."""
-    gaps: Array
-    """Distances of the surfaces [m], shape (nc,)."""
-    normals: Array | None = None
-    """Towards the body that a force acts on, shape (nc, 3)."""
-    friction: Array | None = None
-    """Coulomb's coefficients, shape (nc,)."""
+    forces: Array  #: In world axes [N], shape (nc, 3).
+    points: Array  #: Where they act, in world coordinates [m], shape (nc, 3).
+    gaps: Array  #: Distances of the surfaces [m], shape (nc,).
+    normals: Array | None = None  #: Towards the body that a force acts on, shape (nc, 3).
+    friction: Array | None = None  #: Coulomb's coefficients, shape (nc,).
 
     @property
     def sizes(self) -> Array:
@@ -75,8 +68,7 @@ class Contacts(NamedTuple):
         return np.divide(across, bears, out=np.zeros_like(across), where=bears > 0)
 
 
-TOUCHING = 1e-3
-"""Gap [m] at which a contact counts as closed."""
+TOUCHING = 1e-3  #: Gap [m] at which a contact counts as closed.
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +76,12 @@ class Record:
     """One motion of a robot, or a batch of motions over the same times."""
 
     model: Model
-    t: Array
-    """Times [s], shape (T,)."""
-    q: Array
-    """Configurations, shape (N, T, nq)."""
+    t: Array  #: Times [s], shape (T,).
+    q: Array  #: Configurations, shape (N, T, nq).
+    #: What else came of the first motion, by name: v, a, tau (T, nv), energies (T,), and contacts
+    #: (T, nc, 3) or (T, nc), with their coefficients of friction (nc,).
     given: Mapping[str, Array] = field(default_factory=dict)
-    """What else came of the first motion, by name: v, a, tau (T, nv), energies (T,), and contacts
-    (T, nc, 3) or (T, nc), with their coefficients of friction (nc,)."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """How the motion was made, by name."""
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: How the motion was made, by name.
     notes: tuple[str, ...] = ()
 
     @property

@@ -16,8 +16,7 @@ from sixfold.files import read_regular
 from sixfold.lazy import optional
 
 Array = NDArray[Any]
-CREASE = np.radians(35.0)
-"""Faces that meet at a larger angle do not share their shading."""
+CREASE = np.radians(35.0)  #: Faces that meet at a larger angle do not share their shading.
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +139,7 @@ BODY: Color = (205, 212, 220)
 LINK: Color = (122, 142, 166)
 TIP: Color = (226, 98, 52)
 RAIL: Color = (163, 174, 188)
+#: One colour for each kind of joint.
 JOINTS: dict[str, Color] = {
     "revolute": (238, 146, 62),
     "prismatic": (46, 160, 143),
@@ -152,7 +152,6 @@ JOINTS: dict[str, Color] = {
     "free": (110, 120, 200),
     "customjoint": (120, 120, 128),
 }
-"""One colour for each kind of joint."""
 VELOCITY: Color = (32, 128, 214)
 ACCELERATION: Color = (150, 84, 200)
 FORCE: Color = (214, 60, 60)
@@ -164,8 +163,8 @@ MASS: Color = (250, 196, 40)
 
 # the ends and middle of a scale that stays readable for most kinds of colour blindness
 _RAMP = np.array([[53, 92, 167], [76, 163, 190], [157, 206, 140], [247, 205, 94], [226, 98, 52]])
+#: Colours of lines in plots, taken in turn.
 SERIES = ("#2f6fde", "#e2622f", "#2a9d6f", "#9b59c9", "#d1a000", "#1aa0b8", "#d6457a", "#6b7787")
-"""Colours of lines in plots, taken in turn."""
 
 
 def ramp(x: Array) -> Array:
@@ -184,8 +183,7 @@ def rgb(color: Sequence[float]) -> Color:
 class Part:
     """One surface in body coordinates."""
 
-    body: int
-    """Index of the body, -1 for the base."""
+    body: int  #: Index of the body, -1 for the base.
     surface: Triangles
     color: Color
     opacity: float = 1.0
@@ -219,8 +217,7 @@ def within(parts: Iterable[Part], size: float, budget: int) -> tuple[Part, ...]:
     return tuple(p for p in shaded if len(p.surface.faces))
 
 
-AROUND = 28
-"""Corners of a circle."""
+AROUND = 28  #: Corners of a circle.
 
 
 def box(size: ArrayLike) -> Triangles:
@@ -309,8 +306,7 @@ def pose_along(direction: Array, at: Array) -> Array:
 
 LARGEST = 256 * 1024 * 1024
 FORMATS = (".stl", ".dae", ".obj", ".ply", ".glb", ".off")
-COLORED = (".dae", ".ply", ".glb")
-"""Formats that hold their colours in the same file."""
+COLORED = (".dae", ".ply", ".glb")  #: Formats that hold their colours in the same file.
 
 
 def read_surfaces(path: Path) -> list[tuple[Triangles, Color | None]]:

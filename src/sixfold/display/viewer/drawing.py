@@ -47,10 +47,8 @@ from sixfold.quantities import (
     joint_wrenches,
 )
 
-TURNS = 5.0
-"""Most turns of a coil; a smaller pitch would fill it in."""
-CORNERS = 20
-"""Straight pieces of one turn."""
+TURNS = 5.0  #: Most turns of a coil; a smaller pitch would fill it in.
+CORNERS = 20  #: Straight pieces of one turn.
 NOTHING = np.zeros((0, 2, 3))
 
 
@@ -58,12 +56,10 @@ class Screw(NamedTuple):
     """A spatial vector by its axis.  For a motion, `size` turns; for a force, it pushes."""
 
     direction: Array
-    point: Array
-    """A point of the axis, the nearest to the reference point."""
-    size: float
-    """Length of the part along the axis that gives it: omega, or f."""
+    point: Array  #: A point of the axis, the nearest to the reference point.
+    size: float  #: Length of the part along the axis that gives it: omega, or f.
+    #: Advance over turn [m/rad], or moment over force [m]; inf for a pure translation or couple.
     pitch: float
-    """Advance over turn [m/rad], or moment over force [m]; inf for a pure translation or couple."""
 
 
 def screw(line: Array, moment: Array, near: Array) -> Screw | None:
@@ -113,12 +109,9 @@ def coil(s: Screw, length: float, radius: float) -> Array:
     return np.stack([points[:-1], points[1:]], axis=1)
 
 
-GLASS = 0.38
-"""Opacity of bodies that one can see through."""
-SEEN_THROUGH = 0.42
-"""Opacity of ellipsoids of inertia, which often lie in each other."""
-MAX_NAMES = 200
-"""Bodies whose names are shown; more would hide the robot."""
+GLASS = 0.38  #: Opacity of bodies that one can see through.
+SEEN_THROUGH = 0.42  #: Opacity of ellipsoids of inertia, which often lie in each other.
+MAX_NAMES = 200  #: Bodies whose names are shown; more would hide the robot.
 
 
 class Robot:
@@ -248,8 +241,7 @@ class State:
     q: Array
     v: Array
     a: Array
-    tau: Array | None = None
-    """Joint forces of the controller, None if unknown."""
+    tau: Array | None = None  #: Joint forces of the controller, None if unknown.
     contacts: Contacts | None = None
 
 
@@ -320,13 +312,13 @@ def closing_point(each: Loop | Distance | Rolling, poses: Array) -> Array:
     return center + each.radius * down
 
 
+#: How each kind of screw is found, its colour, and the unit of its size.
 KINDS = {
     "velocity": (velocity_screws, VELOCITY, "rad/s"),
     "acceleration": (acceleration_screws, ACCELERATION, "rad/s²"),
     "force": (force_screws, FORCE, "N"),
     "loop force": (loop_screws, LOOP, "N"),
 }
-"""How each kind of screw is found, its colour, and the unit of its size."""
 
 
 class ScrewLayer:
@@ -423,10 +415,8 @@ def _screws(model: Model, state: State, lines: Array, moments: Array) -> list[Sc
     ]
 
 
-HIDDEN = 1e-6
-"""Scale of what is not shown: a surface of no size has no normals."""
-FAINT = 0.45
-"""Scale of the ball of an open contact."""
+HIDDEN = 1e-6  #: Scale of what is not shown: a surface of no size has no normals.
+FAINT = 0.45  #: Scale of the ball of an open contact.
 
 
 class ContactLayer:

@@ -47,8 +47,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-NOT_UNDERSTOOD = 1007
-"""Closing code of a websocket for data that is not what it should be."""
+NOT_UNDERSTOOD = 1007  #: Closing code of a websocket for data that is not what it should be.
 
 _log = logging.getLogger("sixfold.display.viewer")
 _one_at_a_time = threading.Lock()

@@ -81,8 +81,7 @@ class Player:
         return State(self.q, v, a, record.force(time), record.contacts(time))
 
 
-RATE = 10.0
-"""Of the spring [rad/s]: a point that is held back by nothing else swings so fast."""
+RATE = 10.0  #: Of the spring [rad/s]: a point that is held back by nothing else swings so fast.
 
 
 @dataclass
@@ -94,14 +93,10 @@ class Pull:
 
     model: Model
     body: int
-    point: Array
-    """In the body's axes [m]."""
-    pointer: Array
-    """In the world [m]."""
-    mass: float
-    """Felt at the point, mean of three directions [kg]."""
-    longest: float
-    """Stretch beyond which the force grows no more [m]."""
+    point: Array  #: In the body's axes [m].
+    pointer: Array  #: In the world [m].
+    mass: float  #: Felt at the point, mean of three directions [kg].
+    longest: float  #: Stretch beyond which the force grows no more [m].
 
     def force(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the force on the point in the world [N], and where the point is [m]."""
@@ -143,14 +138,11 @@ def grab(model: Model, q: Array, body: int, at: Array, longest: float) -> Pull:
     return Pull(model, body, point, np.array(at, float), mass, longest)
 
 
+#: Steps of the simulation that the window makes itself [s], and how many under one force.
 STEP, SUBSTEPS = 1e-3, 2
-"""Steps of the simulation that the window makes itself [s], and how many under one force."""
-HOLD_RATE = 12.0
-"""How fast its motors bring a joint back [rad/s], damped critically."""
-MAX_BACKLOG = 0.1
-"""Simulated time that is made up for after a delay [s]."""
-BUDGET = 0.025
-"""Seconds of computing for one picture; a simulation that needs more falls behind."""
+HOLD_RATE = 12.0  #: How fast its motors bring a joint back [rad/s], damped critically.
+MAX_BACKLOG = 0.1  #: Simulated time that is made up for after a delay [s].
+BUDGET = 0.025  #: Seconds of computing for one picture; a simulation that needs more falls behind.
 
 
 class LivePlayer(Player):
@@ -301,12 +293,10 @@ def _holding(model: Model, q: Array) -> Any:
     return holding
 
 
+#: Degrees of freedom below the frame from which a position and a rotation can be asked for.
 FULL_POSE = 6
-"""Degrees of freedom below the frame from which a position and a rotation can be asked for."""
-TOLERANCE = 1e-6
-"""What inverse kinematics may leave [m and rad]: less than a picture shows."""
-FARTHEST = 1e6
-"""Largest coordinate that a page may send [m]."""
+TOLERANCE = 1e-6  #: What inverse kinematics may leave [m and rad]: less than a picture shows.
+FARTHEST = 1e6  #: Largest coordinate that a page may send [m].
 
 
 class FrameDrag:

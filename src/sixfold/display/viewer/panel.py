@@ -35,10 +35,8 @@ class Control:
     unit: str
     lower: float
     upper: float
-    index: int
-    """Place in q of the number, or of the quaternion's first element."""
-    angle: int = -1
-    """Roll, pitch or yaw of a quaternion; -1 for a plain number."""
+    index: int  #: Place in q of the number, or of the quaternion's first element.
+    angle: int = -1  #: Roll, pitch or yaw of a quaternion; -1 for a plain number.
 
     @property
     def step(self) -> float:
@@ -131,8 +129,7 @@ def _widened(control: Control, low: float, high: float) -> Control:
     return replace(control, lower=min(control.lower, low), upper=max(control.upper, high))
 
 
-MAX_ROWS = 40
-"""Rows of a table; more would not fit."""
+MAX_ROWS = 40  #: Rows of a table; more would not fit.
 
 
 def bars(names: Sequence[str], values: Array, limits: Array, units: Sequence[str]) -> str:
@@ -252,8 +249,7 @@ def _box(inside: str) -> str:
 
 SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
 MAX_SLIDERS = 80
-NO_FRAME = "none"
-"""Choice of no frame to drag."""
+NO_FRAME = "none"  #: Choice of no frame to drag.
 OVERLAYS = {
     "velocity": "each body's spatial velocity: an arrow along the screw axis, a coil of its pitch",
     "acceleration": "each body's spatial acceleration as a screw",

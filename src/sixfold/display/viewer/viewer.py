@@ -47,20 +47,16 @@ from sixfold.quantities import body_poses, neutral
 from sixfold.runtime import model_checked
 from sixfold.simulation import Stepper
 
-MAX_GHOSTS = 2000
-"""Ghosts that are drawn of a batch; more are thinned out evenly."""
+MAX_GHOSTS = 2000  #: Ghosts that are drawn of a batch; more are thinned out evenly.
 
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """Checked arrays."""
 
-    q: Array
-    """Where the solid robot begins, (nq,)."""
-    motion: Record | None
-    """Its motion; the others of a batch are ghosts that move."""
-    poses: Array
-    """Ghosts at rest, (N, nq)."""
+    q: Array  #: Where the solid robot begins, (nq,).
+    motion: Record | None  #: Its motion; the others of a batch are ghosts that move.
+    poses: Array  #: Ghosts at rest, (N, nq).
 
     def ghosts(self, time: float | None = None) -> Array:
         """Return the configurations of the ghosts, (n, nq), at a time or at the start."""
@@ -101,8 +97,7 @@ def _spread(count: int, most: int = MAX_GHOSTS) -> Array:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
-RATE = 30.0
-"""Pictures a second."""
+RATE = 30.0  #: Pictures a second.
 SWITCHES = (
     "centre of mass",
     "frames",
@@ -113,10 +108,9 @@ SWITCHES = (
     "ghosts",
     "dark",
 )
+#: Overlays that lie inside the bodies, which then are drawn as glass.
 IMPLIED = {"see-through": ("centre of mass", "inertia", "sticks", "contacts")}
-"""Overlays that lie inside the bodies, which then are drawn as glass."""
-SLOW = 0.12
-"""Seconds between updates of the panel while a motion plays."""
+SLOW = 0.12  #: Seconds between updates of the panel while a motion plays.
 
 
 class Viewer:
@@ -418,8 +412,7 @@ class Viewer:
             node.visible = on
 
 
-HOST = "127.0.0.1"
-"""Loopback: no other machine can see the window."""
+HOST = "127.0.0.1"  #: Loopback: no other machine can see the window.
 
 
 def open_window(

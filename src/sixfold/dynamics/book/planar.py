@@ -37,8 +37,7 @@ __all__ = [
 ]
 
 Point = tuple[Scalar, Scalar]
-Numbers = Sequence[Scalar] | np.ndarray[Any, Any]
-"""n numbers, or an array of many states."""
+Numbers = Sequence[Scalar] | np.ndarray[Any, Any]  #: n numbers, or an array of many states.
 NO_GRAVITY: Point = (ZERO, ZERO)
 P = ParamSpec("P")
 R = TypeVar("R")

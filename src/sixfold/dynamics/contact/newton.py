@@ -191,10 +191,8 @@ class NewtonStep(NamedTuple):
     """A step of Newton's method."""
 
     d: list[Scalar]
-    size: Scalar
-    """d . H d."""
-    pull: list[Scalar]
-    """K^T lam: what keeps loops closed, with their rows K."""
+    size: Scalar  #: d . H d.
+    pull: list[Scalar]  #: K^T lam: what keeps loops closed, with their rows K.
 
 
 class CoordinateMap(NamedTuple):

@@ -174,12 +174,10 @@ class Heights:
 class HeightGrid:
     """Heights on a grid, linear between its lines, level beyond its edges."""
 
-    corner: tuple[float, float]
-    """Where the first height is [m]."""
-    spacing: tuple[float, float]
-    """Distance of lines along x and y [m]."""
+    corner: tuple[float, float]  #: Where the first height is [m].
+    spacing: tuple[float, float]  #: Distance of lines along x and y [m].
+    #: Row k holds the heights along y at the k-th line along x [m].
     heights: tuple[tuple[float, ...], ...]
-    """Row k holds the heights along y at the k-th line along x [m]."""
 
     def meet(self, p: Vector3) -> tuple[Scalar, ContactFrame]:
         """Return the distance of a point from the surface, and the frame there."""

@@ -40,14 +40,10 @@ Matrix = list[list[Scalar]]
 class ColumnMotion(NamedTuple):
     """What one column of a joint's motion subspace does to the bodies behind the joint."""
 
-    s: Motion
-    """The column."""
-    psi: Motion
-    """Change of velocities along it, in addition to turning with the joint."""
-    psidd: Motion
-    """Likewise of accelerations."""
-    theta: Motion
-    """Change of accelerations with its velocity."""
+    s: Motion  #: The column.
+    psi: Motion  #: Change of velocities along it, in addition to turning with the joint.
+    psidd: Motion  #: Likewise of accelerations.
+    theta: Motion  #: Change of accelerations with its velocity.
 
 
 class InverseDynamicsDerivatives(NamedTuple):

@@ -47,8 +47,8 @@ class KernelCache:
         self.most, self.most_bytes = most, most_bytes
         self.size = 0
         self._slots: OrderedDict[Hashable, _Slot] = OrderedDict()
+        #: What was used last, if that is known: most calls are for the same kernel again.
         self._newest: _Slot | None = None
-        """What was used last, if that is known: most calls are for the same kernel again."""
         self._keys: dict[int, Hashable] = {}
         self._lock = fork_lock(Rank.KERNELS)
 
@@ -127,8 +127,8 @@ class KernelCache:
         return [slot]
 
 
+#: All kernels of models: of public functions, rollouts and simulations.
 KERNELS = KernelCache(_setting("SIXFOLD_KERNELS", 1024), _setting("SIXFOLD_KERNELS_MB", 256) << 20)
-"""All kernels of models: of public functions, rollouts and simulations."""
 
 
 def while_alive(model: T, table: Table, place: Any) -> weakref.ref[T]:

@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from sixfold.compiler.graph import Program, Rolled
     from sixfold.compiler.llvm import Kernel, Layout
 
+#: Nodes up to which a program is compiled as straight-line code; beyond, NumPy evaluates it.
 MAX_NODES = 40_000
-"""Nodes up to which a program is compiled as straight-line code; beyond, NumPy evaluates it."""
 
+#: Nodes as traced up to which it is compiled anyway: passes leave about two thirds.
 MAX_TRACED_NODES = 60_000
-"""Nodes as traced up to which it is compiled anyway: passes leave about two thirds."""
 
+#: Results of one state up to which straight-line code is made: each is a store in its text.
 MAX_RESULTS = 200_000
-"""Results of one state up to which straight-line code is made: each is a store in its text."""
 
+#: Loops over the bodies, or straight-line code for all of them.
 FORMS: tuple[str, ...] = get_args(Form)
-"""Loops over the bodies, or straight-line code for all of them."""
 
+#: Operations up to which straight-line code is preferred where both forms exist.
 MAX_STRAIGHT_OPERATIONS = 9_000
-"""Operations up to which straight-line code is preferred where both forms exist."""
 
+#: Degrees of freedom up to which it always is, and the other form is not even traced.
 MAX_STRAIGHT_FREEDOMS = 16
-"""Degrees of freedom up to which it always is, and the other form is not even traced."""
 
 # -- the tree of a kernel
 
@@ -69,12 +69,10 @@ def for_kernel(core: Callable[..., Any], model: Model) -> Callable[..., Any]:
     return partial(core, model, kernel_tree(core, model))
 
 
+#: Largest pitch of a screw joint [m/rad] in a tree whose placements and inertias may be rounded. A
+#: screw of pitch p makes linear velocities of p times its rate. What rounding takes from a
+#: placement, or from a first moment that is moved to the parent, then counts p times.
 _MAX_PITCH = 1e3
-"""Largest pitch of a screw joint [m/rad] in a tree whose placements and inertias may be rounded.
-
-A screw of pitch p makes linear velocities of p times its rate.  What rounding takes from a
-placement, or from a first moment that is moved to the parent, then counts p times.
-"""
 
 
 @per_model()
@@ -92,11 +90,9 @@ def reduced_tree(model: Model, anywhere: bool = True) -> Tree:
 
 # -- kernels of quantities
 
+#: Held while a kernel is made, so that threads that want the same one make it once. A fork does not
+#: wait for it: it may be held for seconds, and guards nothing that could be half done.
 _making = threading.RLock()
-"""Held while a kernel is made, so that threads that want the same one make it once.
-
-A fork does not wait for it: it may be held for seconds, and guards nothing that could be half done.
-"""
 renew_in_child(lambda: _making._at_fork_reinit())  # type: ignore[attr-defined]
 
 
@@ -153,8 +149,8 @@ def without_compiling() -> Iterator[None]:
         _interpreting.now = before
 
 
+#: Dictionaries that get each kernel that a call uses.
 WATCHERS: list[dict[str, Kernel | None]] = []
-"""Dictionaries that get each kernel that a call uses."""
 
 
 @contextmanager

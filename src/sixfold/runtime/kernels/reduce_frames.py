@@ -34,32 +34,28 @@ from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import IDENTITY3, ZERO3, Inertia, Matrix3, Transform, Vector3, skew
 
 _SWEEPS = 3
+#: Error bound of a sum of four products, relative to the sum of their sizes.
 _ROUNDING = 2 * float_info.epsilon
-"""Error bound of a sum of four products, relative to the sum of their sizes."""
 
+#: How many times its own size, or what the bodies behind it add, a shift may add to an inertia.
 _GROWTH = 10.0
-"""How many times its own size, or what the bodies behind it add, a shift may add to an inertia."""
 
-_NUMBER, _PRODUCT = 3, 2
-"""What a number of a placement weighs, and a product of inertia."""
+_NUMBER, _PRODUCT = 3, 2  #: What a number of a placement weighs, and a product of inertia.
 
-_MAX_TOGETHER = 16
-"""Bodies on parallel axes whose frames are shifted together."""
+_MAX_TOGETHER = 16  #: Bodies on parallel axes whose frames are shifted together.
 
+#: How frames of bodies move: one, or several by the same distance along parallel axes.
 Moves = dict[int, Transform]
-"""How frames of bodies move: one, or several by the same distance along parallel axes."""
 
 
 class Cost(NamedTuple):
     """What bodies and their placements cost, compared by the first number, then by the second."""
 
+    #: How many are not zero: one product of inertia weighs less than an offset, two weigh more.
     numbers: int
-    """How many are not zero: one product of inertia weighs less than an offset, two weigh more."""
+    #: Offsets, each once for every body behind the joint: forces of all of them cross it. For one
+    #: less where siblings may have the same offset, which is then computed once.
     crossings: int
-    """Offsets, each once for every body behind the joint: forces of all of them cross it.
-
-    For one less where siblings may have the same offset, which is then computed once.
-    """
 
 
 def reduce_frames(tree: Tree) -> Tree:

@@ -23,8 +23,7 @@ from sixfold.spatial import Column, Force
 if TYPE_CHECKING:
     from sixfold.compiler.graph.rolled import Item, Recorder, Rolled, Table
 
-MAX_KINDS = 8
-"""Kinds of joints told apart by their axes; with more, by their type alone."""
+MAX_KINDS = 8  #: Kinds of joints told apart by their axes; with more, by their type alone.
 
 
 @dataclass(frozen=True)

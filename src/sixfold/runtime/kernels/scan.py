@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sixfold.compiler.graph import Program
     from sixfold.compiler.llvm import Kernel, ScanKernel
 
+#: Takes one list of numbers for each array, returns what is carried as one list.
 Step = Callable[..., Sequence[Any]]
-"""Takes one list of numbers for each array, returns what is carried as one list."""
 
 
 class Steps(Protocol):
@@ -37,10 +37,9 @@ class Steps(Protocol):
         """Operations of a step, roughly."""
 
 
-MAX_STEP_NODES = 400_000
-"""Largest step that is compiled; beyond, NumPy takes the steps."""
+MAX_STEP_NODES = 400_000  #: Largest step that is compiled; beyond, NumPy takes the steps.
+#: Least operations that are worth a thread: about a millisecond.
 MIN_THREAD_OPERATIONS = 30_000_000
-"""Least operations that are worth a thread: about a millisecond."""
 
 
 def scan_kernel(

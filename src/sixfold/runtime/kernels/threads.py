@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 
     from sixfold.compiler.llvm import Kernel
 
+#: Numbers read and written from which a batch runs on several threads.
 MIN_SHARED_NUMBERS = 1 << 19
-"""Numbers read and written from which a batch runs on several threads."""
 
-LANES = 8
-"""Largest number of states that a processor computes at once."""
+LANES = 8  #: Largest number of states that a processor computes at once.
 
-MIN_CHUNK_NUMBERS = 1 << 16
-"""Least numbers in the part of a thread; the last part may have fewer."""
+MIN_CHUNK_NUMBERS = 1 << 16  #: Least numbers in the part of a thread; the last part may have fewer.
 
-MAX_THREADS = 4096
-"""Threads that may be asked for; more than any machine has cores."""
+MAX_THREADS = 4096  #: Threads that may be asked for; more than any machine has cores.
 
 _state: dict[str, Any] = {"threads": None, "pool": None, "size": 0, "parent": None}
 _lock = fork_lock(Rank.THREADS)

@@ -28,8 +28,7 @@ from sixfold.simulation.contact.shapes import (
     check_solref,
 )
 
-MAX_LINES = 33
-"""Most lines of a grid of heights in one direction: a step reads all of them."""
+MAX_LINES = 33  #: Most lines of a grid of heights in one direction: a step reads all of them.
 
 
 @dataclass(frozen=True)

@@ -48,12 +48,10 @@ from sixfold.simulation.contact.shapes import (
 )
 from sixfold.spatial import Transform, Vector3
 
-MAX_SCENES = 64
-"""Scenes that are kept; a scene is a few numbers and takes milliseconds to make."""
+MAX_SCENES = 64  #: Scenes that are kept; a scene is a few numbers and takes milliseconds to make.
 
 Surface = Plane | Heights | HeightGrid
-LeftOut = tuple[tuple[str, int], ...]
-"""Kinds of shapes and how many of each."""
+LeftOut = tuple[tuple[str, int], ...]  #: Kinds of shapes and how many of each.
 _SCENES: dict[tuple[str, Ground, Surface], tuple[Scene, LeftOut]] = {}
 
 
@@ -317,8 +315,7 @@ def _felt_joint(model: Model, felt: _Weights, j: int) -> float:
     return weight
 
 
-FAR = 1e300
-"""A limit that no joint reaches."""
+FAR = 1e300  #: A limit that no joint reaches.
 
 
 def _bounded(limit: float) -> float:
@@ -365,19 +362,17 @@ def _pair(x: tuple[float, ...]) -> tuple[float, float]:
 class ContactForces(NamedTuple):
     """What `contact_forces` returns; nc contacts: those with the ground, then the pairs."""
 
-    a: Array
-    """Joint accelerations, shape (..., nv)."""
+    a: Array  #: Joint accelerations, shape (..., nv).
+    #: Force on each body that touches, on the first one of a pair, in world axes [N], shape (...,
+    #: nc, 3).
     forces: Array
-    """Force on each body that touches, on the first one of a pair, in world axes [N],
-    shape (..., nc, 3)."""
+    #: Where it acts, halfway between the surfaces, in world coordinates [m], shape (..., nc, 3).
     points: Array
-    """Where it acts, halfway between the surfaces, in world coordinates [m], shape (..., nc, 3)."""
-    gaps: Array
-    """Distance of the surfaces, negative inside [m], shape (..., nc)."""
+    gaps: Array  #: Distance of the surfaces, negative inside [m], shape (..., nc).
+    #: What limits and dry friction add to the joint forces [N m or N], shape (..., nv).
     joint_forces: Array
-    """What limits and dry friction add to the joint forces [N m or N], shape (..., nv)."""
+    #: Relative residual of the solver, about the relative error of `a`, shape (...).
     residual: Array
-    """Relative residual of the solver, about the relative error of `a`, shape (...)."""
 
     def __repr__(self) -> str:
         """Print small arrays, and the shapes of large ones."""

@@ -259,10 +259,9 @@ class JointLaw:
         object.__setattr__(self, "margin", check_not_negative(owner, "margin", self.margin))
 
 
+#: Condim of a contact with friction along its two tangents; more adds torsion and rolling.
 SLIDING = 3
-"""Condim of a contact with friction along its two tangents; more adds torsion and rolling."""
-MIN_FRICTION = 1e-5
-"""MuJoCo's least coefficient of a contact with friction."""
+MIN_FRICTION = 1e-5  #: MuJoCo's least coefficient of a contact with friction.
 MIN_MIX = 1e-15
 DEFAULT_SOLREF = (0.02, 1.0)
 

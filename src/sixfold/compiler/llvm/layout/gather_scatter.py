@@ -13,8 +13,8 @@ from sixfold.compiler.llvm.layout.plan import Plan
 from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout, tag
 from sixfold.compiler.llvm.text.writer import Block, side, table
 
+#: Arguments of a function between rows and a tile.
 PLACE = "ptr %args, ptr %steps, i64 %row, i64 %valid, ptr %tile"
-"""Arguments of a function between rows and a tile."""
 
 
 def gather(
@@ -90,11 +90,10 @@ def _scatter_output(
     return block.function(_named(f"scatter{mark}", W, True), ends=False)
 
 
-MAX_STRAIGHT_COLUMNS = 64
-"""Columns of an output up to which it is written by straight-line code."""
+MAX_STRAIGHT_COLUMNS = 64  #: Columns of an output up to which it is written by straight-line code.
 
+#: Lines of a block up to which they are prefetched: as many as the L1 cache has.
 MAX_PREFETCH_LINES = 512
-"""Lines of a block up to which they are prefetched: as many as the L1 cache has."""
 
 
 def _reads_slots(layout: Layout, cut: Plan) -> bool:

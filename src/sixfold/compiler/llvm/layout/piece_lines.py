@@ -28,17 +28,15 @@ from sixfold.compiler.llvm.layout.plan import (
 from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.compiler.llvm.text.writer import Block, table
 
-SIDE = 4
-"""Columns that become rows at a time."""
+SIDE = 4  #: Columns that become rows at a time.
 
-ITEM = LINE_BYTES // LANES
-"""Bytes of a number."""
+ITEM = LINE_BYTES // LANES  #: Bytes of a number.
 
+#: Part of the operations after the first group is there, over which groups are spread.
 STORE_WINDOW = 0.7
-"""Part of the operations after the first group is there, over which groups are spread."""
 
+#: Operations for each line up to which pieces write lines: beyond, lines are little of the time.
 MAX_OPERATIONS_PER_LINE = 20
-"""Operations for each line up to which pieces write lines: beyond, lines are little of the time."""
 
 
 def is_profitable(cut: Plan, sizes: Sequence[int]) -> bool:

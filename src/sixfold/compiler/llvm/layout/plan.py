@@ -21,23 +21,20 @@ from sixfold.compiler.graph.program import (
 from sixfold.compiler.llvm.text.writer import RETURNED
 from sixfold.errors import InternalError
 
-LANES = 8
-"""Numbers of a line, and rows of a block."""
+LANES = 8  #: Numbers of a line, and rows of a block.
 
 
 class Line(NamedTuple):
     """Eight numbers of one row."""
 
     row: int
-    column: int
-    """The first of them."""
+    column: int  #: The first of them.
 
 
 class Group(NamedTuple):
     """Lines of about the same columns of one output, a line of each row."""
 
-    after: int
-    """Operations of the piece that come before."""
+    after: int  #: Operations of the piece that come before.
     output: int
     lines: tuple[Line, ...]
 
@@ -46,16 +43,13 @@ class Group(NamedTuple):
 class Lines:
     """When the lines of a block are written."""
 
-    sizes: tuple[int, ...]
-    """Columns of each output."""
-    groups: tuple[tuple[Group, ...], ...]
-    """Those that each piece writes, in order."""
+    sizes: tuple[int, ...]  #: Columns of each output.
+    groups: tuple[tuple[Group, ...], ...]  #: Those that each piece writes, in order.
+    #: For each output, how many numbers of a line come from row n; the others from row n + 1.
     ends: tuple[tuple[int, ...], ...]
-    """For each output, how many numbers of a line come from row n; the others from row n + 1."""
+    #: For each output, numbers of the lines that are zero in every state.
     zeros: tuple[tuple[int, ...], ...]
-    """For each output, numbers of the lines that are zero in every state."""
-    targets: int
-    """The slot with the address of each output's rows; null where others write them."""
+    targets: int  #: The slot with the address of each output's rows; null where others write them.
 
     def missing(self) -> list[tuple[int, int]]:
         """Return lines that are not written exactly once, by output and number."""
@@ -74,8 +68,7 @@ class Lines:
         return [line for line in wanted | {*count} if count[line] != 1 or line not in wanted]
 
 
-MAX_OUTPUTS = LANES
-"""Outputs whose addresses fit in a slot."""
+MAX_OUTPUTS = LANES  #: Outputs whose addresses fit in a slot.
 
 
 def due(groups: Sequence[Group], operations: int) -> tuple[list[Group], list[Group]]:
@@ -97,13 +90,10 @@ class Angles:
     They lie one after the other: one loop goes over them.
     """
 
-    before: int
-    """The piece that comes after."""
+    before: int  #: The piece that comes after.
     nodes: tuple[int, ...]
-    first: int
-    """Slot of the first angle; the others follow."""
-    pairs: int
-    """Slot of the first sine; its cosine and the other pairs follow."""
+    first: int  #: Slot of the first angle; the others follow.
+    pairs: int  #: Slot of the first sine; its cosine and the other pairs follow.
 
     def pair(self, n: int) -> tuple[int, int]:
         """Return the slots of the sine and of the cosine of angle n."""
@@ -121,12 +111,10 @@ class Routine:
 
     program: Program
     plan: Plan
-    feeds: bool
-    """Whether results are the first inputs of the next round."""
-    region: range
-    """Slots that it writes to."""
+    feeds: bool  #: Whether results are the first inputs of the next round.
+    region: range  #: Slots that it writes to.
+    #: Place of a carried value; rounds end when it is positive in no lane of a group.
     going: int | None = None
-    """Place of a carried value; rounds end when it is positive in no lane of a group."""
 
     def moved(self) -> list[int]:
         """Return which results are not in the place of the next round's input."""
@@ -140,18 +128,15 @@ class Routine:
 class Run:
     """A repetition: which routine, when, and what is copied to it and from it."""
 
-    node: int
-    """The repetition."""
-    before: int
-    """The piece that comes after."""
+    node: int  #: The repetition.
+    before: int  #: The piece that comes after.
     routine: int
     rounds: int
+    #: Slots of the routine's inputs, each with the node that is copied there.
     taken: tuple[tuple[int, int], ...]
-    """Slots of the routine's inputs, each with the node that is copied there."""
+    #: Numbers of the routine's results, each with the node that takes it over.
     results: tuple[tuple[int, int], ...]
-    """Numbers of the routine's results, each with the node that takes it over."""
-    returned: int | None = None
-    """The first slot of its results, where the routine returns them."""
+    returned: int | None = None  #: The first slot of its results, where the routine returns them.
 
     def left(self, slot: Mapping[int, int]) -> list[tuple[int, int]]:
         """Return which results have to be copied, because their nodes have other slots."""
@@ -164,27 +149,20 @@ class Plan:
     """Pieces of a program, as node numbers in order, and where values live in a tile."""
 
     pieces: tuple[tuple[int, ...], ...]
+    #: Slot of each input, angle, its sine and cosine, value live across pieces, and result.
     slot: dict[int, int]
-    """Slot of each input, angle, its sine and cosine, value live across pieces, and result."""
     angles: tuple[Angles, ...]
-    results: tuple[int, ...]
-    """Slot of each output, in order."""
+    results: tuple[int, ...]  #: Slot of each output, in order.
     slots: int
-    calls: tuple[int, ...] = ()
-    """The pieces before which the subroutine is called."""
-    inputs: dict[int, int] = field(default_factory=dict)
-    """Slot of each input, by its number."""
+    calls: tuple[int, ...] = ()  #: The pieces before which the subroutine is called.
+    inputs: dict[int, int] = field(default_factory=dict)  #: Slot of each input, by its number.
 
+    #: Whether the program is so long that nothing is compiled that it can do without.
     large: bool = False
-    """Whether the program is so long that nothing is compiled that it can do without."""
-    routines: tuple[Routine, ...] = ()
-    """Bodies of repetitions; equal ones are one."""
-    runs: tuple[Run, ...] = ()
-    """Repetitions in order, one at most before a piece."""
-    lines: Lines | None = None
-    """Lines of results that pieces write, if any do."""
-    returns: bool = False
-    """Whether the slots of results are `returned_slot`, of a routine."""
+    routines: tuple[Routine, ...] = ()  #: Bodies of repetitions; equal ones are one.
+    runs: tuple[Run, ...] = ()  #: Repetitions in order, one at most before a piece.
+    lines: Lines | None = None  #: Lines of results that pieces write, if any do.
+    returns: bool = False  #: Whether the slots of results are `returned_slot`, of a routine.
 
     @property
     def driver(self) -> str:
@@ -235,8 +213,7 @@ class Plan:
         return self
 
 
-MANY_PIECES = 48
-"""Pieces beyond which LLVM does not optimise what runs them."""
+MANY_PIECES = 48  #: Pieces beyond which LLVM does not optimise what runs them.
 
 _NOT_IN_PIECES = (Argument, Call, Result, Repeat, Final)
 

@@ -35,20 +35,17 @@ from sixfold.compiler.llvm.layout.plan import (
     returned_slot,
 )
 
+#: Operations in a piece: with 130, forward dynamics of panda and the G1 took 3 to 5 % longer, with
+#: 300 panda's took 3 % longer (AVX-512).
 PIECE_OPERATIONS = 200
-"""Operations in a piece: with 130, forward dynamics of panda and the G1 took 3 to 5 % longer, with
-300 panda's took 3 % longer (AVX-512)."""
 
-MIN_CUT_PIECES = 1.9
-"""Programs shorter than so many pieces are not cut."""
+MIN_CUT_PIECES = 1.9  #: Programs shorter than so many pieces are not cut.
 
+#: Nodes up to which there is scalar code for one state too, and pieces store results themselves.
+#: Longer programs take 5 s to compile without that; their scalar code is compiled by itself.
 MAX_OPERATIONS = 25_000
-"""Nodes up to which there is scalar code for one state too, and pieces store results themselves.
 
-Longer programs take 5 s to compile without that; their scalar code is compiled by itself."""
-
-CUT_PLAY = 0.35
-"""Fraction of a piece by which a cut may move to where fewer values are live."""
+CUT_PLAY = 0.35  #: Fraction of a piece by which a cut may move to where fewer values are live.
 
 Nodes = Sequence[tuple[Any, ...]]
 Piece = tuple[int, ...]
@@ -98,8 +95,8 @@ class _Planner:
         hoist = hoist and (inner or routine is None)
         self.level, self.hoisted_sincos = levels(self.nodes, inner, hoist)
         self.slot: dict[int, int] = {}
+        #: Slots so far, and those of them that are the subroutine's.
         self.used = self.shared = 0 if block is None else block.slots
-        """Slots so far, and those of them that are the subroutine's."""
         if routine is not None:
             self.used, outside = routine
             inputs = {node[1]: k for k, node in enumerate(self.nodes) if node[0] == INPUT}
@@ -117,26 +114,25 @@ class _Planner:
             and k not in elsewhere
         ]
         self.pieces: list[tuple[int, ...]] = []
-        self.start: dict[int, int] = {}
-        """First piece of each level."""
+        self.start: dict[int, int] = {}  #: First piece of each level.
         repeats = [k for k, (op, *_) in enumerate(self.nodes) if isinstance(op, (Repeat, Final))]
         for level in sorted({0, *(self.level[k] for k in (*work, *self.hoisted_sincos, *repeats))}):
             self.start[level] = len(self.pieces)
             members = [k for k in work if self.level[k] == level]
             count = round(len(members) / piece) if len(members) >= MIN_CUT_PIECES * piece else 1
             self.pieces += equal_pieces(self.nodes, members, count)
+        #: Repetitions that are run before a piece, and their results.
         self.begins: dict[int, list[int]] = {}
-        """Repetitions that are run before a piece, and their results."""
         for k in repeats:
             self.begins.setdefault(self.start[self.level[k]], []).append(k)
         computed = [(*self.begins.get(p, ()), *members) for p, members in enumerate(self.pieces)]
         order = [k for members in computed for k in members]
         self.home = {k: p for p, members in enumerate(computed) for k in members}
         self.place = {k: n for n, k in enumerate(order)}
+        #: The last operation that reads each value.
         self.final = {a: k for k in order for a in self.nodes[k][1:]}
-        """The last operation that reads each value."""
+        #: First slot of the results of each repetition whose routine returns them.
         self.returned: dict[int, int] = {}
-        """First slot of the results of each repetition whose routine returns them."""
 
     def _routines(self, piece: int, inner: bool) -> list[Routine]:
         """Plan the bodies of repetitions, equal ones once, all in the same slots."""

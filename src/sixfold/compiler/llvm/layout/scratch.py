@@ -6,8 +6,7 @@ left, the rows of a call become NaN: a visible answer, never a crash.
 
 from __future__ import annotations
 
-MAX_STACK_BYTES = 65_536
-"""Largest scratch on the stack; larger ones are on the heap."""
+MAX_STACK_BYTES = 65_536  #: Largest scratch on the stack; larger ones are on the heap.
 
 DECLARATIONS = """
 declare ptr @PyMem_RawMalloc(i64)

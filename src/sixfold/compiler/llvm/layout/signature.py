@@ -9,20 +9,17 @@ import numpy as np
 
 from sixfold.errors import ShapeError
 
+#: Bytes of all results of a call from which their memory is kept. The C library keeps arrays of up
+#: to 32 MiB, but returns memory to the system when twice the largest is free: without the pool,
+#: derivatives of ur5's inverse dynamics of 4,096 states (3 x 1.2 MB) took 4.7 times as long.
+#: Panda's mass matrices (1.6 MB) took the same time.
 MIN_POOLED_BYTES = 1 << 21
-"""Bytes of all results of a call from which their memory is kept.
+LINE_BYTES = 64  #: Bytes of a cache line.
 
-The C library keeps arrays of up to 32 MiB, but returns memory to the system when twice the largest
-is free: without the pool, derivatives of ur5's inverse dynamics of 4,096 states (3 x 1.2 MB) took
-4.7 times as long.  Panda's mass matrices (1.6 MB) took the same time."""
-LINE_BYTES = 64
-"""Bytes of a cache line."""
+MAX_CORE_AXES = 3  #: Core axes that the inner loop can walk.
 
-MAX_CORE_AXES = 3
-"""Core axes that the inner loop can walk."""
-
+#: Arguments and results that NumPy allows a ufunc.
 MAX_ARRAYS = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
-"""Arguments and results that NumPy allows a ufunc."""
 
 Shape = tuple[int, ...]
 
@@ -37,9 +34,9 @@ class Layout:
     inputs: tuple[Shape, ...]
     outputs: tuple[Shape, ...]
     dtype: str = "float64"
+    #: Numbers, by input array and place, that the plain call looks at: it takes no states where one
+    #: of them is zero, and leaves them to the caller.
     nonzero: tuple[tuple[int, int], ...] = ()
-    """Numbers, by input array and place, that the plain call looks at: it takes no states where one
-    of them is zero, and leaves them to the caller."""
 
     def __post_init__(self) -> None:
         """Refuse arrays of more core axes than the inner loop can walk, and too many arrays."""

@@ -20,11 +20,10 @@ from sixfold.compiler.llvm.layout.plan import Plan
 from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.compiler.llvm.text.writer import table, types
 
+#: States of a group: 512 bytes of each number. 256 bytes took up to a third longer.
 GROUP_STATES = 64
-"""States of a group: 512 bytes of each number.  256 bytes took up to a third longer."""
 
-MAX_GROUP_BYTES = 1 << 18
-"""Bytes for the tiles of a group: they stay in the L2 cache."""
+MAX_GROUP_BYTES = 1 << 18  #: Bytes for the tiles of a group: they stay in the L2 cache.
 
 
 def blocks_per_group(layout: Layout, cut: Plan, W: int) -> int:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: Bytes from the start of an array to its type, data, number of axes, sizes, dtype and flags.
 TYPE, DATA, AXES, SIZES, KIND, FLAGS = 8, 16, 24, 32, 56, 64
-"""Bytes from the start of an array to its type, data, number of axes, sizes, dtype and flags."""
+#: Flags of an array in C order whose data is aligned; flag of one that may be written to.
 PLAIN, WRITEABLE = 0x0101, 0x0400
-"""Flags of an array in C order whose data is aligned; flag of one that may be written to."""
 _NEW = 93  # place of PyArray_New in NumPy's C interface
 
 

@@ -17,11 +17,10 @@ from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.compiler.llvm.modules import single_state
 from sixfold.compiler.llvm.text.writer import Block
 
-MAX_STATES = 2
-"""States up to which scalar code is faster than vectors of states."""
+MAX_STATES = 2  #: States up to which scalar code is faster than vectors of states.
 
+#: Operations in a piece: nothing loops over pieces, so they are as long as LLVM takes well.
 PIECE_OPERATIONS = 250
-"""Operations in a piece: nothing loops over pieces, so they are as long as LLVM takes well."""
 
 
 def module(program: Program, layout: Layout, triple: str = "") -> str:

@@ -10,8 +10,8 @@ from sixfold.compiler.llvm.layout.pieces import library
 from sixfold.compiler.llvm.layout.signature import Layout
 from sixfold.compiler.llvm.text.writer import Block
 
+#: Registers with a thread's number in its block, the block's number, and threads of a block.
 _PLACES = ("tid", "ctaid", "ntid")
-"""Registers with a thread's number in its block, the block's number, and threads of a block."""
 
 
 def module(program: Program, layout: Layout, name: str) -> str:

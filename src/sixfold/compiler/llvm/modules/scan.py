@@ -33,8 +33,8 @@ from sixfold.compiler.llvm.layout.signature import Layout
 from sixfold.compiler.llvm.text import environment
 from sixfold.compiler.llvm.text.writer import Block
 
+#: What a kernel returns when it had no scratch, and when a row left the finite numbers.
 NO_MEMORY, LOST = 1, 2
-"""What a kernel returns when it had no scratch, and when a row left the finite numbers."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +181,7 @@ def _lost(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     return block.function("lost(ptr %tile, ptr %found)")
 
 
-_LINE = 64
-"""Bytes that a processor fetches at once."""
+_LINE = 64  #: Bytes that a processor fetches at once.
 
 
 def _expect(scan: Scan, W: int, p: int, pieces: int) -> str:

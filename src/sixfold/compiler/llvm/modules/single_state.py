@@ -28,12 +28,12 @@ from sixfold.compiler.llvm.modules.array_fields import (
     symbols,
 )
 
+#: Numbers read and written up to which a batch never goes to several threads.
 MAX_NUMBERS = 1 << 19
-"""Numbers read and written up to which a batch never goes to several threads."""
+#: Numbers read and written above which the interpreter's lock is released meanwhile.
 MIN_UNLOCKED_NUMBERS = 1 << 13
-"""Numbers read and written above which the interpreter's lock is released meanwhile."""
+#: Null: return None instead of calling a fallback; there is no limit on states.
 NO_FALLBACK = ctypes.py_object()
-"""Null: return None instead of calling a fallback; there is no limit on states."""
 _FASTCALL_KEYWORDS = 0x0082
 
 

@@ -40,12 +40,12 @@ from sixfold.compiler.llvm.modules import one_state, single_state
 from sixfold.compiler.llvm.text.instructions import all_true
 from sixfold.compiler.llvm.text.writer import SUPPORTED
 
+#: Bytes of arguments and results from which lines go past the caches: an ordinary store first
+#: fetches its line, half of the memory traffic. G1's mass matrices take 2.4 times as long without.
 MIN_STREAMING_BYTES = 1 << 24
-"""Bytes of arguments and results from which lines go past the caches: an ordinary store first
-fetches its line, half of the memory traffic.  G1's mass matrices take 2.4 times as long without."""
 
+#: Rows below which a chunk is not streamed, even if it is part of a large batch.
 MIN_STREAMING_ROWS = 256
-"""Rows below which a chunk is not streamed, even if it is part of a large batch."""
 
 
 def supported(program: Program) -> bool:

@@ -24,10 +24,8 @@ from typing import Any, NamedTuple
 MAGIC = b"sixfold kernel 1\n"
 _HEADER = struct.Struct(f"<{len(MAGIC)}sQ32s")
 SUFFIX = ".kernel"
-MAX_BYTES = 1 << 30
-"""Size of a payload that is read at all."""
-ABANDONED = 3600.0
-"""Seconds after which a half-written file is nobody's."""
+MAX_BYTES = 1 << 30  #: Size of a payload that is read at all.
+ABANDONED = 3600.0  #: Seconds after which a half-written file is nobody's.
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | _BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -117,8 +115,8 @@ def _sweep(where: Path) -> None:
                 path.unlink()
 
 
+#: Bytes written to a folder by this process since it was looked at as a whole.
 _written: dict[Path, int] = {}
-"""Bytes written to a folder by this process since it was looked at as a whole."""
 
 
 def _trim(where: Path, size: int) -> None:

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from sixfold.errors import KernelMemoryError
 from sixfold.forks import Rank, Returns, fork_lock
 
-MAP_BYTES = 1 << 22
-"""Size of a shared mapping [bytes]."""
+MAP_BYTES = 1 << 22  #: Size of a shared mapping [bytes].
 _ALONE = MAP_BYTES >> 2  # bytes from which a kernel has its own mapping
 
 _READ, _WRITE, _RUN = mmap.PROT_READ, mmap.PROT_WRITE, mmap.PROT_EXEC

@@ -150,6 +150,8 @@ class Target:
         return self.single if self.single and dtype == "float32" else self.lanes
 
 
+#: By name: 64-bit Arm with NEON, or with SVE of at least so many bits; RISC-V with the usual
+#: extensions; x86-64 with AVX2 and FMA.
 TARGETS = {
     "aarch64": Target("aarch64-unknown-linux-gnu", "generic", "+neon", 4),
     "aarch64_sve256": Target(
@@ -159,8 +161,6 @@ TARGETS = {
     "riscv64": Target("riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", 1, "lp64d"),
     "x86_64": Target("x86_64-unknown-linux-gnu", "x86-64-v3", "", 4),
 }
-"""By name: 64-bit Arm with NEON, or with SVE of at least so many bits; RISC-V with the usual
-extensions; x86-64 with AVX2 and FMA."""
 
 
 def cross_object(kernel: Kernel | ScanKernel, name: str, target: str) -> bytes:
@@ -185,8 +185,8 @@ def _loop(program: Program | Rolled, kernel: Kernel, to: Target) -> str:
     return straight.module(program, kernel.layout.dense, lanes, to.triple, python=False)
 
 
+#: Nvidia GPUs from Ampere on; the driver compiles the text for the GPU it finds.
 _PTX = Target("nvptx64-nvidia-cuda", "sm_80", "+ptx80", 1)
-"""Nvidia GPUs from Ampere on; the driver compiles the text for the GPU it finds."""
 
 
 def ptx_text(program: Program, layout: Layout, name: str) -> str:

@@ -93,11 +93,10 @@ def gufunc(
     return ufunc
 
 
+#: Bytes from the start of a ufunc to its loops, their data, their types, and an object of its own.
+#: They are NumPy's public C interface. The object is that of `numpy.frompyfunc`, None elsewhere; a
+#: ufunc releases it when it is freed.
 _LOOPS, _POINTERS, _TYPES, _OBJECT = 32, 40, 64, 88
-"""Bytes from the start of a ufunc to its loops, their data, their types, and an object of its own.
-
-They are NumPy's public C interface.  The object is that of `numpy.frompyfunc`, None elsewhere; a
-ufunc releases it when it is freed."""
 
 
 def _attach(ufunc: Any, kept: tuple[Any, ...]) -> None:
@@ -115,8 +114,8 @@ def _attach(ufunc: Any, kept: tuple[Any, ...]) -> None:
         _KEPT.append((ufunc, kept))
 
 
+#: Ufuncs that cannot hold what they point at, and so are never freed.
 _KEPT: list[tuple[Any, ...]] = []
-"""Ufuncs that cannot hold what they point at, and so are never freed."""
 
 
 class WithEmptyArrays:

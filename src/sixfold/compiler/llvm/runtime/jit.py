@@ -45,8 +45,8 @@ def host() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
+#: Numbers of lanes that kernels can have; LLVM splits vectors that the processor does not have.
 WIDTHS = (1, 2, 4, 8)
-"""Numbers of lanes that kernels can have; LLVM splits vectors that the processor does not have."""
 
 
 def lanes(dtype: str = "float64") -> int:

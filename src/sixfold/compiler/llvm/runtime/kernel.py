@@ -46,11 +46,11 @@ class Kernel:
         self._loaded = loaded = jit.Loaded(code)
         self._gufunc = self._ufunc(data)
         call = _call_on_arrays(self._gufunc, name)
+        #: Takes plain arrays of not too many states, and large results only as arrays that are
+        #: given; returns None for anything else.
         self.quick: Any = None
-        """Takes plain arrays of not too many states, and large results only as arrays that are
-        given; returns None for anything else."""
+        #: Takes plain arrays of any number of states, on this thread alone; else returns None.
         self.unbounded: Any = None
-        """Takes plain arrays of any number of states, on this thread alone; else returns None."""
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
             plain = single_state.builtin(address, name, single_state.NO_FALLBACK, loaded)
@@ -261,8 +261,7 @@ def code_for(kind: str, text: str, layout: Layout, lanes: int, ir: Callable[[], 
     return code
 
 
-ROLLED = "rolled"
-"""Begins the text of a program with loops over items."""
+ROLLED = "rolled"  #: Begins the text of a program with loops over items.
 _OBJECTS = 4096  # bytes of the Python objects of a kernel, roughly
 
 

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from sixfold.errors import KernelMemoryError
 
-SPARE_MAPS = 512
-"""Maps of memory that must be left before anything is compiled or loaded."""
+SPARE_MAPS = 512  #: Maps of memory that must be left before anything is compiled or loaded.
+#: Memory that must be left for the compiler, and for each character of the text.
 COMPILER_BYTES, BYTES_PER_CHARACTER = 64 << 20, 100
-"""Memory that must be left for the compiler, and for each character of the text."""
+#: Text that a line of a program, and a result to be stored, become, roughly.
 CHARACTERS_PER_LINE, CHARACTERS_PER_RESULT = 300, 80
-"""Text that a line of a program, and a result to be stored, become, roughly."""
 
 _MAPS = Path("/proc/self/maps")
 

@@ -25,15 +25,13 @@ from sixfold.compiler.llvm.runtime.limits import check_length
 from sixfold.forks import renew_in_child
 from sixfold.progress import working
 
+#: Held while code is made, so that threads that want the same make it once. A fork does not wait
+#: for it: it may be held for seconds, and guards nothing that could be half done.
 _making = threading.RLock()
-"""Held while code is made, so that threads that want the same make it once.
-
-A fork does not wait for it: it may be held for seconds, and guards nothing that could be half done.
-"""
 renew_in_child(lambda: _making._at_fork_reinit())  # type: ignore[attr-defined]
 
+#: Bytes of machine code for a line of the program's text, in both kernels together, roughly.
 BYTES_PER_LINE = 40
-"""Bytes of machine code for a line of the program's text, in both kernels together, roughly."""
 
 
 class LongKernel(Kernel):

@@ -19,14 +19,11 @@ from numpy.typing import NDArray
 
 from sixfold.compiler.llvm.layout.signature import MIN_POOLED_BYTES
 
-MAX_BUFFERS = 64
-"""Idle buffers that are kept, so that a search among them stays short."""
+MAX_BUFFERS = 64  #: Idle buffers that are kept, so that a search among them stays short.
+#: Bytes of a page, at which results start. NumPy's large arrays start 16 bytes behind a page. A
+#: result that started a little further into a page than the arguments would delay their loads:
+#: processors compare the last twelve bits of an address with those of stores under way.
 PAGE = 4096
-"""Bytes of a page, at which results start.
-
-NumPy's large arrays start 16 bytes behind a page.  A result that started a little further into a
-page than the arguments would delay their loads: processors compare the last twelve bits of an
-address with those of stores under way."""
 
 
 class Buffer:
@@ -47,8 +44,7 @@ class Pool:
     def __init__(self, limit: int) -> None:
         """Keep at most so many bytes."""
         self.limit = limit
-        self.idle: list[Buffer] = []
-        """The idle buffers, the newest last."""
+        self.idle: list[Buffer] = []  #: The idle buffers, the newest last.
 
     def take(self, nbytes: int) -> Buffer:
         """Return the newest idle buffer of at least so many bytes and at most twice as many."""

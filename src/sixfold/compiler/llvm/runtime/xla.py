@@ -16,11 +16,11 @@ from sixfold.compiler.llvm.layout.signature import Layout
 from sixfold.compiler.llvm.runtime import jit
 from sixfold.compiler.llvm.runtime.kernel import Kernel
 
+#: In the frame: extensions, the stage, pointers to argument and to result buffers.
 _EXTENSION, _STAGE, _ARGUMENTS, _RESULTS = 8, 32, 72, 112
-"""In the frame: extensions, the stage, pointers to argument and to result buffers."""
 _EXECUTE = 3  # the stage in which there are numbers
+#: In the extension: its kind, and where the answer to a question for the interface goes.
 _KIND, _METADATA = 8, 24
-"""In the extension: its kind, and where the answer to a question for the interface goes."""
 _ASKS_INTERFACE = 1
 _DATA, _RANK, _SIZES = 24, 32, 40  # in a buffer: its data, number of axes and their sizes
 

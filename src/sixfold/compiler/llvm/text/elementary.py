@@ -17,8 +17,9 @@ _ROUND = 1.5 * 2.0**52  # adding it rounds to a whole number in the low bits
 LN2 = sum((Fraction(1, k * 2**k) for k in range(1, 200)), Fraction(0))
 LN2_HIGH = Fraction(int(LN2 * 2**32), 2**32)  # times a whole number below 2^20: exact
 LN2_LOW = float(LN2 - LN2_HIGH)
+#: (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, where the next term is below 1e-18 of the sum.
 TAYLOR = tuple(1.0 / math.factorial(n) for n in range(2, 15))
-"""(e^r - 1 - r) / r^2 on |r| <= ln(2)/2, where the next term is below 1e-18 of the sum."""
+#: Coefficients of fdlibm's logarithm (Sun Microsystems, 1993).
 LOG = (
     6.666666666666735130e-01,
     3.999999999940941908e-01,
@@ -28,7 +29,6 @@ LOG = (
     1.531383769920937332e-01,
     1.479819860511658591e-01,
 )
-"""Coefficients of fdlibm's logarithm (Sun Microsystems, 1993)."""
 
 
 def library(W: int, used: Set[str]) -> str:
@@ -242,10 +242,10 @@ def _choose(t: Text, test: str, a: Pair, b: Pair) -> Pair:
     return t.select(test, a[0], b[0]), t.select(test, a[1], b[1])
 
 
+#: Writers of @name_W by the name of the operation.
 FUNCTIONS: dict[str, Callable[[int], str]] = {
     "exp": _exp,
     "log": _log,
     "tanh": _tanh,
     "atan2": _atan2,
 }
-"""Writers of @name_W by the name of the operation."""

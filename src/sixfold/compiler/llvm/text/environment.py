@@ -82,8 +82,8 @@ declare void @llvm.aarch64.set.fpsr(i64)
 """,
 )
 
+#: By the first word of LLVM's triple.
 PROCESSORS = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
-"""By the first word of LLVM's triple."""
 
 
 def _registers(triple: str) -> Registers | None:

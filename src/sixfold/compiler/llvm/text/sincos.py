@@ -41,8 +41,8 @@ HALF_PI = _half_pi()
 
 
 P1 = Fraction(float(HALF_PI))
+#: 37 bits, so that its product with any whole number up to 2^16 is exact.
 P2 = Fraction(round((HALF_PI - P1) * 2**90), 2**90)
-"""37 bits, so that its product with any whole number up to 2^16 is exact."""
 P3 = Fraction(float(HALF_PI - P1 - P2))
 
 
@@ -241,8 +241,8 @@ def reduce(t: Text, x: str) -> tuple[Reduced, str]:
     return found, t.compare("ugt", size, t.splat(FAST_LIMIT))
 
 
+#: Binary places of a number between 1 and 2, and pi/2 in three parts.
 _PARTS = {"double": (52, P1, P2, P3), "float": (23, Q1, Q2, Q3)}
-"""Binary places of a number between 1 and 2, and pi/2 in three parts."""
 
 
 def _subtract_quarter_turns(t: Text, x: str) -> Reduced:

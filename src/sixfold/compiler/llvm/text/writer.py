@@ -11,15 +11,14 @@ from sixfold.compiler.llvm.text.instructions import hexadecimal
 from sixfold.scalar import BY_NAME
 
 SUPPORTED = frozenset({INPUT, CONST, *BY_NAME})
-Value = Callable[[], str]
-"""Writes what yields a value, and returns its name."""
+Value = Callable[[], str]  #: Writes what yields a value, and returns its name.
+#: Names of the functions of sine and cosine, before the number of lanes.
 SINCOS = {"double": "sincos", "float": "sincos_single"}
-"""Names of the functions of sine and cosine, before the number of lanes."""
+#: Slots of a window: an instruction on vectors of 64 bytes has one byte for an offset from -128 to
+#: 127 of them, or four bytes.
 WINDOW = 256
-"""Slots of a window: an instruction on vectors of 64 bytes has one byte for an offset from -128 to
-127 of them, or four bytes."""
+#: Slots from here on are not in the tile: they follow where a routine returns its results to.
 RETURNED = 1 << 40
-"""Slots from here on are not in the tile: they follow where a routine returns its results to."""
 
 
 def types(W: int, scalar: str = "double") -> tuple[str, str]:
@@ -36,11 +35,11 @@ class Block:
 
     def __init__(self, W: int, scalar: str = "double", whole: bool = False) -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
+        #: What comes before all lines, in a function without a label at its start.
         self.head: list[str] = []
-        """What comes before all lines, in a function without a label at its start."""
         self.tile, self.returned, self.prefix = "%tile", "%returned", "v"
+        #: Windows of the tile that have a pointer so far, if slots are found by such pointers.
         self.windows: set[int] | None = None
-        """Windows of the tile that have a pointer so far, if slots are found by such pointers."""
         self.whole = whole or W == 1
         self.pairs: dict[str, tuple[str, str]] = {}
         self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
