@@ -162,10 +162,7 @@ def on_cards(models: dict[str, sf.Model]) -> None:
             f"| {card.name} | {card.fp64:.3g} TFLOP/s | {card.fp32:g} "
             f"| {card.bandwidth} GB/s | {card.source} |"
         )
-    print(
-        "\n| | instructions float64 | float32 | bytes | registers | threads |",
-        end="",
-    )
+    print("\n| | instructions float64 | float32 | bytes | registers | threads |", end="")
     print("".join(f" {card.name} |" for card in CARDS))
     print("|---" * (6 + len(CARDS)) + "|")
     for name, model in models.items():

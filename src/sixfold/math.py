@@ -6,18 +6,7 @@ of arrays work too; `if_positive` takes the place of `if`, `repeat` of a long lo
 
 from sixfold.scalar import atan2, cos, exp, if_positive, log, repeat, sign, sin, sqrt, tanh
 
-__all__ = [
-    "atan2",
-    "cos",
-    "exp",
-    "if_positive",
-    "log",
-    "repeat",
-    "sign",
-    "sin",
-    "sqrt",
-    "tanh",
-]
+__all__ = ["atan2", "cos", "exp", "if_positive", "log", "repeat", "sign", "sin", "sqrt", "tanh"]
 
 
 def __dir__() -> list[str]:

@@ -23,11 +23,7 @@ def states(model, *lead, seed=0):
     count = int(np.prod(lead))
     q, v = sf.random_state(model, count, seed=seed)
     third = np.random.default_rng(seed).standard_normal((count, model.nv))
-    return (
-        q.reshape(*lead, model.nq),
-        v.reshape(*lead, model.nv),
-        third.reshape(*lead, model.nv),
-    )
+    return (q.reshape(*lead, model.nq), v.reshape(*lead, model.nv), third.reshape(*lead, model.nv))
 
 
 def differences(function, x, h=1e-6):

@@ -30,10 +30,7 @@ tables = load("tables")
         (["4", "body 4, the forearm", "z, along the link and down", "joint 3"], "cards numbered"),
         (["four-bar", "1.86", f"11 digits of {'what is known ' * 5}"], ""),
         (["four-bar linkage", "1.86", f"11 digits {'known ' * 12}", "12 digits"], "cards"),
-        (
-            ["Part 1", "it says", *["a name of forty characters and a little " * 3] * 3],
-            "ledger",
-        ),
+        (["Part 1", "it says", *["a name of forty characters and a little " * 3] * 3], "ledger"),
     ],
 )
 def test_tables_of_text_that_do_not_fit_become_cards(row, expected):

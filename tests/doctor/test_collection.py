@@ -35,11 +35,7 @@ def test_all_files_are_there(diagnoses):
 
 @pytest.mark.parametrize(
     ("code", "links", "files"),
-    [
-        ("inertia-triangle", 47, 15),
-        ("inertia-not-positive", 9, 4),
-        ("mass-zero", 219, 37),
-    ],
+    [("inertia-triangle", 47, 15), ("inertia-not-positive", 9, 4), ("mass-zero", 219, 37)],
 )
 def test_every_one_is_found_on_its_line(diagnoses, code, links, files):
     found = of_code(diagnoses, code)

@@ -17,18 +17,7 @@ from sixfold.dynamics.book.operators.inertial_axes import (
 from sixfold.dynamics.book.rnea import rnea
 from sixfold.spatial import IDENTITY3, ZERO3, Column, Force, Inertia, Motion, Transform
 from tests.dynamics.models import ONE_AXIS_MODELS
-from tests.dynamics.support import (
-    EPS,
-    array,
-    error,
-    flat,
-    fn,
-    pushes,
-    rate,
-    six,
-    tables,
-    vector,
-)
+from tests.dynamics.support import EPS, array, error, flat, fn, pushes, rate, six, tables, vector
 
 one_axis = pytest.mark.parametrize("model", ONE_AXIS_MODELS.values(), ids=ONE_AXIS_MODELS)
 TIGHT = 128 * EPS

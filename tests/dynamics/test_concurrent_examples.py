@@ -33,9 +33,7 @@ def symbolic_pendulum():
     bob = Inertia.from_mass(m1, (ZERO, -L, ZERO), I1)
     tree = sf.load("pendulum").tree
     return replace(
-        tree,
-        inertia=(Inertia.zero(), bob),
-        gravity=Motion(ZERO3, Vector3(ZERO, -g, ZERO)),
+        tree, inertia=(Inertia.zero(), bob), gravity=Motion(ZERO3, Vector3(ZERO, -g, ZERO))
     )
 
 
@@ -45,9 +43,7 @@ def symbolic_cart():
     bob = Inertia.from_mass(m2, (ZERO, -L, ZERO), I2)
     tree = sf.load("cart_pendulum").tree
     return replace(
-        tree,
-        inertia=(Inertia.zero(), cart, bob),
-        gravity=Motion(ZERO3, Vector3(ZERO, -g, ZERO)),
+        tree, inertia=(Inertia.zero(), cart, bob), gravity=Motion(ZERO3, Vector3(ZERO, -g, ZERO))
     )
 
 

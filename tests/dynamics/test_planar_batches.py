@@ -69,11 +69,7 @@ def test_forces_and_gravity_may_differ_by_state_and_one_state_serves_all():
     assert still.shape == (4, 3)
     assert sf.planar.skeleton_inertia(
         sf.planar.PlanarChain([1.0], [0.1], [1.0]), np.zeros((5, 1))
-    ).shape == (
-        5,
-        1,
-        1,
-    )
+    ).shape == (5, 1, 1)
 
 
 def test_the_model_of_a_chain_moves_as_the_notes_say():

@@ -41,11 +41,7 @@ TENSOR = kind("torch", "Tensor", (Holder,), requires_grad=False)
 GRADIENT = kind("torch", "Tensor", requires_grad=True, __array__=_refuses)
 PARAMETER = kind("torch.nn.parameter", "Parameter", (GRADIENT,))
 ON_GPU = kind(
-    "torch",
-    "Tensor",
-    (Holder,),
-    requires_grad=False,
-    device=types.SimpleNamespace(type="cuda"),
+    "torch", "Tensor", (Holder,), requires_grad=False, device=types.SimpleNamespace(type="cuda")
 )
 DASK = kind("dask.array.core", "Array", (Holder,))
 CUPY = kind("cupy", "ndarray", __cuda_array_interface__={"shape": (2,)}, __array__=_no_array)

@@ -135,8 +135,7 @@ def test_a_wheel_with_a_rotor_keeps_its_moment_about_the_spoke_that_is_held():
 
 
 @pytest.mark.parametrize(
-    ("mu", "angles"),
-    [(1.4, (55.585810808, 69.951866984)), (2.0, (37.377368141, 79.187683036))],
+    ("mu", "angles"), [(1.4, (55.585810808, 69.951866984)), (2.0, (37.377368141, 79.187683036))]
 )
 def test_the_normal_pivot_of_a_sliding_rod_changes_sign_at_painleves_angles(mu, angles):
     m, l = 2.0, 1.5

@@ -234,11 +234,7 @@ def test_limits_may_be_infinite_but_not_nan(write):
         (f'{LINK}\n<joint name="j"/>', "has no attribute 'type'", 3),
         (f'{LINK}\n<joint name="j" type="hinge"/>', "the joint type is not known", 3),
         (f'{LINK}\n<joint name="j" type="fixed"/>', "has no <parent>", 3),
-        (
-            f'{LINK}\n<joint name="j" type="fixed"><parent link="a"/></joint>',
-            "has no <child>",
-            3,
-        ),
+        (f'{LINK}\n<joint name="j" type="fixed"><parent link="a"/></joint>', "has no <child>", 3),
         (
             f'{LINK}<link name="b"><inertial><inertia ixx="1" iyy="1" izz="1"/></inertial></link>',
             "has no <mass>",

@@ -106,11 +106,7 @@ READERS = {
     "urdf": (".urdf", sf.load, _urdfs),
     "mjcf": (".xml", sf.load, lambda: [MJCF.encode()]),
     "json": (".json", sf.load, lambda: [_saved(".json")]),
-    "constraints": (
-        ".json",
-        lambda path: sf.load(_leg(), constraints=path),
-        lambda: [_loops()],
-    ),
+    "constraints": (".json", lambda path: sf.load(_leg(), constraints=path), lambda: [_loops()]),
     "npz": (".npz", sf.Trajectory.load, lambda: [_saved(".npz")]),
     "log": (".npz", lambda path: Log.read(path, _arm()), lambda: [_log(), _saved(".npz")]),
     "csv": (".csv", lambda path: Log.read(path, _arm()), lambda: [_saved(".csv")]),

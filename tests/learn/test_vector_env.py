@@ -132,10 +132,7 @@ def test_inertias_and_gains_are_drawn_for_each_episode():
         steps=5,
         parameters=[1.0, 1.0],
         inertias=True,
-        randomize=lambda u: {
-            "parameters": 1.0 + u,
-            "inertias": own * (0.5 + u[:, :1, None]),
-        },
+        randomize=lambda u: {"parameters": 1.0 + u, "inertias": own * (0.5 + u[:, :1, None])},
     )
     env = sf.learn.VectorEnv(task, 50)
     env.reset(seed=2)

@@ -14,12 +14,7 @@ def oscillator(x, v, k, push):
     """One step of two oscillators with stiffness k and a push."""
     acc = [-k[0] * sf.math.sin(x[i]) + push[0] for i in range(2)]
     w = [v[i] + acc[i] * 0.125 for i in range(2)]
-    return [
-        x[0] + w[0] * 0.125,
-        x[1] + w[1] * 0.125,
-        w[0],
-        w[1],
-    ]
+    return [x[0] + w[0] * 0.125, x[1] + w[1] * 0.125, w[0], w[1]]
 
 
 def big(x, v, k, push):

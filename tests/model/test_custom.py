@@ -80,11 +80,7 @@ def assert_same_dynamics(one, other):
 
 @pytest.mark.parametrize(
     ("function", "nq", "joint"),
-    [
-        (revolute, 1, sf.Revolute("y")),
-        (planar, 3, sf.Planar()),
-        (universal, 2, sf.Universal()),
-    ],
+    [(revolute, 1, sf.Revolute("y")), (planar, 3, sf.Planar()), (universal, 2, sf.Universal())],
     ids=["revolute", "planar", "universal"],
 )
 def test_a_joint_given_by_its_transform_moves_like_the_standard_one(function, nq, joint):

@@ -64,11 +64,7 @@ CASES = {
         "    r: object = Gear({k})",
         "self.r.r",
     ),
-    "after init": (
-        "",
-        "    def __post_init__(self): object.__setattr__(self, 'r', {k})",
-        "self.r",
-    ),
+    "after init": ("", "    def __post_init__(self): object.__setattr__(self, 'r', {k})", "self.r"),
     "base class": ("class Base(Joint):\n    ratio = {k}", "    pass", "self.ratio"),
     "mixin": (
         "class Base:\n    ratio = {k}\nclass Base(Base, Joint): pass",

@@ -51,10 +51,7 @@ def test_the_joint_space_dynamics_is_the_same(model, change):
     borne = max(map(abs, readings.joint_wrenches(model, model.tree, q, v, a)))
     pairs = [
         [np.array(core(model, tree, *given), float) for tree in (model.tree, other)]
-        for core, given in (
-            (readings.inverse_dynamics, (q, v, a)),
-            (readings.gravity_force, (q,)),
-        )
+        for core, given in ((readings.inverse_dynamics, (q, v, a)), (readings.gravity_force, (q,)))
     ]
     for expected, found in pairs:
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-15 * borne)

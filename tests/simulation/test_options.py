@@ -41,18 +41,10 @@ BOTH = [
 ]
 ALONE = [
     ({"tolerances": (1e-6, 1e-8)}, "tolerances", "integrator 'rk4'"),
-    (
-        {"tolerances": (1e-6, 1e-8), "integrator": "midpoint"},
-        "tolerances",
-        "integrator 'midpoint'",
-    ),
+    ({"tolerances": (1e-6, 1e-8), "integrator": "midpoint"}, "tolerances", "integrator 'midpoint'"),
     ({"f_ext_frame": "body"}, "f_ext_frame", "without external forces"),
     ({"limits": True}, "limits", "no joint of which has a limit"),
-    (
-        {"hold": True, "control": law, "integrator": "solve_ivp"},
-        "hold",
-        "integrator 'solve_ivp'",
-    ),
+    ({"hold": True, "control": law, "integrator": "solve_ivp"}, "hold", "integrator 'solve_ivp'"),
     ({"hold": True, "control": law, "integrator": "Radau"}, "hold", "integrator 'Radau'"),
     ({"compensated": False, "integrator": "BDF"}, "compensated", "integrator 'BDF'"),
 ]

@@ -9,13 +9,7 @@ import sixfold as sf
 from sixfold.compiler.llvm import build_scan
 from sixfold.runtime import KERNELS
 from sixfold.simulation.integrators import INTEGRATORS
-from tests.simulation.gradients import (
-    MODELS,
-    Case,
-    chained,
-    differences,
-    model_of,
-)
+from tests.simulation.gradients import MODELS, Case, chained, differences, model_of
 
 SOME = [(name, "semi_implicit_euler") for name in MODELS]
 SOME += [("rubbing", "rk4"), ("floating", "rk4"), ("spherical", "lie_rk4"), ("others", "lie_rk4")]

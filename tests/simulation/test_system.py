@@ -79,10 +79,7 @@ def test_a_stepper_and_a_task_take_a_system():
     system = sf.System(MODEL, control=push)
     steppers = [
         sf.Stepper(x, dt=1e-3, actions=1, **more)
-        for x, more in (
-            (system, {}),
-            (MODEL, {"control": push}),
-        )
+        for x, more in ((system, {}), (MODEL, {"control": push}))
     ]
     for each in steppers:
         each.reset(*START)

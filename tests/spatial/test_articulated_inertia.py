@@ -14,16 +14,7 @@ from sixfold.compiler.graph import optimise, trace
 from sixfold.scalar import cos, sin
 from sixfold.spatial import IDENTITY3, ArticulatedInertia, Matrix3, Symmetric3, Vector3, rotation
 from sixfold.spatial.solids import box
-from tests.spatial.support import (
-    array,
-    assert_close,
-    inertias,
-    law,
-    motions,
-    six,
-    size,
-    transforms,
-)
+from tests.spatial.support import array, assert_close, inertias, law, motions, six, size, transforms
 
 
 @law

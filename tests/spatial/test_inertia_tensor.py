@@ -84,11 +84,7 @@ def test_moments_and_products_of_inertia_are_khatibs_sums(points):
     h = (m @ x, m @ y, m @ z)
     I = Inertia.from_parameters((m.sum(), *h, *moments, *elements)).I.matrix()
     xy, xz, yz = m @ (x * y), m @ (x * z), m @ (y * z)
-    printed = [
-        [moments[0], -xy, -xz],
-        [-xy, moments[1], -yz],
-        [-xz, -yz, moments[2]],
-    ]
+    printed = [[moments[0], -xy, -xz], [-xy, moments[1], -yz], [-xz, -yz, moments[2]]]
     assert_close(I, printed, size(found) * len(points))
 
 

@@ -17,15 +17,7 @@ from sixfold.checks.doctor.finding import json_text
 from sixfold.checks.verify.check import check as run_check
 from sixfold.checks.verify.report import Report
 from sixfold.choices import Library
-from sixfold.cli.options import (
-    WIDTH,
-    cut,
-    option,
-    options,
-    refuse_idle,
-    robot_argument,
-    tree_lines,
-)
+from sixfold.cli.options import WIDTH, cut, option, options, refuse_idle, robot_argument, tree_lines
 from sixfold.errors import RobotFileWarning, StateError, visible
 from sixfold.formats import bundled, load
 from sixfold.formats.bundled import SAMPLES

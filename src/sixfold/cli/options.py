@@ -78,10 +78,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "JSON file of loops, rods, gears and rolling wheels for a robot file without them.",
     },
     "--dt": {"default": 1e-3, "show_default": True},
-    "--floating-base": {
-        "is_flag": True,
-        "help": "Let the root link of a URDF move freely.",
-    },
+    "--floating-base": {"is_flag": True, "help": "Let the root link of a URDF move freely."},
     "--friction": {
         "type": click.Choice(list(FRICTION)),
         "default": "yes",
@@ -90,10 +87,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--offsets": {"is_flag": True, "help": "Torques have unknown offsets."},
     "--out": {"type": click.Path()},
-    "--report": {
-        "type": click.Path(),
-        "help": "Write a page with plots to this .html file.",
-    },
+    "--report": {"type": click.Path(), "help": "Write a page with plots to this .html file."},
     "--rotors": {"is_flag": True, "help": "Rotor inertias are unknown."},
     "--samples": {
         "default": 100,

@@ -518,13 +518,7 @@ def linearize(
     return Linearization(A, B, model, at, speed, push, dt, integrator)
 
 
-@quantity(
-    "4 nv nv",
-    "2 nv nv",
-    reading=rate_derivatives,
-    solves=True,
-    part_of="linearize",
-)
+@quantity("4 nv nv", "2 nv nv", reading=rate_derivatives, solves=True, part_of="linearize")
 def _rate_matrices(
     model: Model,
     q: ArrayLike,

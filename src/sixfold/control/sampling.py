@@ -9,12 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import (
-    ArgumentError,
-    NotApplicableError,
-    OptionError,
-    ShapeError,
-)
+from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError
 from sixfold.simulation import Stepper
 
 

@@ -386,11 +386,7 @@ def _plain(model: Model, each: Constraint) -> Plain:
     if isinstance(each, Rolling):
         shape = "disc" if each.disc else "ball"
         return {"type": "rolling", **plain, "radius": each.radius, "shape": shape}
-    return {
-        "type": "loop",
-        **plain,
-        "joint": plain_joint(each.joint, each.name, CLOSING_JOINTS),
-    }
+    return {"type": "loop", **plain, "joint": plain_joint(each.joint, each.name, CLOSING_JOINTS)}
 
 
 def read_json(data: bytes, file: str, package_dirs: tuple[str, ...] = ()) -> Model:
@@ -419,9 +415,7 @@ def model_of_json(data: bytes, file: str) -> Model:
     version(top["version"], PLAIN_VERSION, VERSION)
     try:
         builder = ModelBuilder(
-            top["name"].text(),
-            base_name=top["base_name"].text(),
-            gravity=top["gravity"].numbers(3),
+            top["name"].text(), base_name=top["base_name"].text(), gravity=top["gravity"].numbers(3)
         )
     except ModelError as error:
         root.fail(*reason(error))

@@ -16,10 +16,7 @@ from sixfold.model import Model
 
 
 def save(
-    model: Model,
-    path: str | os.PathLike[str],
-    *,
-    constraints: str | os.PathLike[str] | None = None,
+    model: Model, path: str | os.PathLike[str], *, constraints: str | os.PathLike[str] | None = None
 ) -> None:
     """Write a model to a `.urdf` or `.json` file; `load` gives back an equal model, bit for bit.
 

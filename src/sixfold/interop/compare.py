@@ -433,12 +433,7 @@ def compare_with(
 
 
 def compare(
-    model: Model,
-    engine: Any,
-    *,
-    samples: int = 100,
-    seed: int = 0,
-    backend: Backend | None = None,
+    model: Model, engine: Any, *, samples: int = 100, seed: int = 0, backend: Backend | None = None
 ) -> Comparison:
     """Compare a model with an engine that already holds the same robot."""
     tree = model.without(constraints=True)

@@ -153,9 +153,7 @@ def _foreign_call(core: ArrayFunction, arrays: tuple[Any, ...]) -> tuple[Any, ..
     # which of both is compiled depends on the device that the program is for
     reading = ArrayApiFunction(core, ())
     found = jax.lax.platform_dependent(
-        *arrays,
-        cpu=lambda *x: tuple(kernel(*x)),
-        default=lambda *x: reading.evaluate(jax.numpy, x),
+        *arrays, cpu=lambda *x: tuple(kernel(*x)), default=lambda *x: reading.evaluate(jax.numpy, x)
     )
     return tuple(found)
 

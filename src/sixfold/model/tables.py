@@ -17,14 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.choices import Convention
-from sixfold.errors import (
-    ArgumentError,
-    ModelError,
-    TooLargeError,
-    UnknownNameError,
-    one_of,
-    shown,
-)
+from sixfold.errors import ArgumentError, ModelError, TooLargeError, UnknownNameError, one_of, shown
 from sixfold.model.body import JOINT_PROPERTIES
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.joint import Joint

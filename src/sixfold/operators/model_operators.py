@@ -114,8 +114,7 @@ class Maker:
         back: BlockOperator
         name, symbol = f"Psi_{letter}", f"\\Psi_{{{latex}}}"
         forth = self(
-            *(name, symbol, MOTIONS, MOTIONS, psi.__matmul__, psi.blocks, lambda: back),
-            inverse,
+            *(name, symbol, MOTIONS, MOTIONS, psi.__matmul__, psi.blocks, lambda: back), inverse
         )
         back = self(
             *(f"{name}^T", f"{symbol}^T", FORCES, FORCES, psi.T.__matmul__, psi.T.blocks),

@@ -131,10 +131,7 @@ def neutral(model: Model) -> Array:
 
 @common_arguments
 def random_state(
-    model: Model,
-    size: int | tuple[int, ...] = (),
-    *,
-    seed: int | np.random.Generator | None = None,
+    model: Model, size: int | tuple[int, ...] = (), *, seed: int | np.random.Generator | None = None
 ) -> tuple[Array, Array]:
     """Return random configurations and velocities, (..., nq) and (..., nv) for leading axes `size`.
 
@@ -213,10 +210,4 @@ def _lead(size: object) -> tuple[int, ...]:
 
 
 if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "difference",
-        "integrate",
-        "neutral",
-        "position_rate",
-        "random_state",
-    ]
+    __all__ = ["difference", "integrate", "neutral", "position_rate", "random_state"]

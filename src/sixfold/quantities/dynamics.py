@@ -22,12 +22,7 @@ from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import (
-    ModelOnTree,
-    Numbers,
-    page,
-    refuse_method_with_couplings,
-)
+from sixfold.runtime.quantity import ModelOnTree, Numbers, page, refuse_method_with_couplings
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Column, ldl, ldl_solve
 

@@ -381,7 +381,4 @@ def _scale(factor: Any, Y: Matrix, struck: Sequence[_Struck]) -> Scalar:
 
 
 if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "delassus_matrix",
-        "impact",
-    ]
+    __all__ = ["delassus_matrix", "impact"]

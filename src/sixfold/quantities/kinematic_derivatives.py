@@ -18,13 +18,7 @@ from sixfold.dynamics.passive import passive_forces
 from sixfold.model import Model
 from sixfold.model.tree import Table
 from sixfold.quantities.dynamics import gravity_force
-from sixfold.quantities.kinematics import (
-    at_point,
-    body_and_placement,
-    express,
-    six,
-    transform_to,
-)
+from sixfold.quantities.kinematics import at_point, body_and_placement, express, six, transform_to
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import FRAMES, Numbers, refuse_idle_point

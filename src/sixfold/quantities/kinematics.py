@@ -16,14 +16,7 @@ from sixfold.model.tree import Table
 from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import FRAMES, Numbers, refuse_idle_point
 from sixfold.scalar import ZERO, Scalar
-from sixfold.spatial import (
-    IDENTITY3,
-    Force,
-    Motion,
-    Transform,
-    Vector3,
-    classical_acceleration,
-)
+from sixfold.spatial import IDENTITY3, Force, Motion, Transform, Vector3, classical_acceleration
 
 
 def _refuse_classical_in_world(function: str, _: Model, given: Mapping[str, Any]) -> None:

@@ -194,8 +194,4 @@ def _unit_forces(
 
 
 if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "energy_regressor",
-        "joint_regressor",
-        "regressor",
-    ]
+    __all__ = ["energy_regressor", "joint_regressor", "regressor"]

@@ -142,8 +142,4 @@ def articulated_inertias(
 
 
 if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "articulated_inertias",
-        "joint_reaction_forces",
-        "joint_wrenches",
-    ]
+    __all__ = ["articulated_inertias", "joint_reaction_forces", "joint_wrenches"]

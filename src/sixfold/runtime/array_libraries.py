@@ -235,10 +235,7 @@ def _items(value: Any) -> list[Any]:
 # -- labels
 
 #: Names of the numbers along an axis of some size, in every model.
-LABELS = {
-    "6": ("ang_x", "ang_y", "ang_z", "lin_x", "lin_y", "lin_z"),
-    "3": ("x", "y", "z"),
-}
+LABELS = {"6": ("ang_x", "ang_y", "ang_z", "lin_x", "lin_y", "lin_z"), "3": ("x", "y", "z")}
 Names = Sequence[str] | None
 _TABLES = ("pandas", "polars", "pyarrow", "xarray")
 _NUMBERS = (float, int, np.ndarray, NoneType)

@@ -60,12 +60,7 @@ BACKENDS: tuple[str, ...] = get_args(Backend)
 
 
 def general(
-    row: Quantity,
-    model: Any,
-    values: Sequence[Any],
-    options: Sequence[Any],
-    out: Any,
-    backend: Any,
+    row: Quantity, model: Any, values: Sequence[Any], options: Sequence[Any], out: Any, backend: Any
 ) -> Any:
     """Evaluate a quantity for arguments of any kind.
 
@@ -126,12 +121,7 @@ def general(
 
 
 def _repeat_call(
-    row: Quantity,
-    model: Any,
-    values: Sequence[Any],
-    options: Sequence[Any],
-    out: Any,
-    backend: Any,
+    row: Quantity, model: Any, values: Sequence[Any], options: Sequence[Any], out: Any, backend: Any
 ) -> Any:
     """Convert the arguments to arrays of one dtype and shape, and try the prepared calls again.
 

@@ -47,11 +47,7 @@ def refuse_singular(model: Model) -> None:
 
 
 def nan_at_singular_states(
-    model: Model,
-    q: Array,
-    results: Sequence[Array],
-    lead: int,
-    inertias: Array | None = None,
+    model: Model, q: Array, results: Sequence[Array], lead: int, inertias: Array | None = None
 ) -> None:
     """Set rows of results to NaN where a pivot is lost, and warn once naming the joint.
 

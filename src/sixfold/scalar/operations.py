@@ -339,11 +339,7 @@ def unable(op: Op, error: BaseException) -> Exception:
 
 
 def register(
-    kind: type,
-    rank: int,
-    apply: Apply,
-    bits: Bits | None = None,
-    takes_arrays: bool = False,
+    kind: type, rank: int, apply: Apply, bits: Bits | None = None, takes_arrays: bool = False
 ) -> None:
     """Add a kind of number with its own way to carry out every operation.
 

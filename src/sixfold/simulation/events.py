@@ -318,14 +318,7 @@ class Watch:
         return SimulationError(what, time=t, got=got, fix=fix, trajectory=None)
 
     def _locate(
-        self,
-        event: Event,
-        t: float,
-        h: float,
-        x: Array,
-        sign: int,
-        end: float,
-        advance: Advance,
+        self, event: Event, t: float, h: float, x: Array, sign: int, end: float, advance: Advance
     ) -> float:
         """Return the length of the step that ends at the zero: secant method with bisection."""
         low, high, f_high = 0.0, h, end

@@ -13,12 +13,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, FixedStep
-from sixfold.errors import (
-    ArgumentError,
-    NonFiniteStateWarning,
-    NotApplicableError,
-    visible,
-)
+from sixfold.errors import ArgumentError, NonFiniteStateWarning, NotApplicableError, visible
 from sixfold.model import Model
 from sixfold.quantities import readings
 from sixfold.runtime import (
@@ -32,13 +27,7 @@ from sixfold.runtime import (
     threads_for,
 )
 from sixfold.show import fields_line
-from sixfold.simulation.arguments import (
-    check_fixed_step,
-    choice,
-    step_count,
-    step_length,
-    vector,
-)
+from sixfold.simulation.arguments import check_fixed_step, choice, step_count, step_length, vector
 from sixfold.simulation.callbacks import Cost, cost_callback
 from sixfold.simulation.rollout import step_times
 from sixfold.simulation.step import Setup, prepare

@@ -134,12 +134,7 @@ ITERATIONS = 6  #: Fixed-point iterations of the implicit midpoint rule, the sam
 
 
 def _midpoint(
-    system: Steppable,
-    t: Scalar,
-    q: Numbers,
-    v: Numbers,
-    h: Scalar,
-    iterations: int = ITERATIONS,
+    system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar, iterations: int = ITERATIONS
 ) -> Pair:
     """Solve dv = h a(middle), the middle half a step along the mean velocity v + dv / 2.
 

@@ -70,9 +70,7 @@ class Memory:
     """
 
     def __init__(
-        self,
-        containers: Sequence[tuple[Container, str]],
-        bindings: Sequence[tuple[Any, str]] = (),
+        self, containers: Sequence[tuple[Container, str]], bindings: Sequence[tuple[Any, str]] = ()
     ) -> None:
         """Save the contents of containers, and the values of names.
 

@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, FixedStep, Precision
-from sixfold.errors import (
-    CallbackError,
-    NotApplicableError,
-    NumberError,
-    OptionError,
-    ShapeError,
-)
+from sixfold.errors import CallbackError, NotApplicableError, NumberError, OptionError, ShapeError
 from sixfold.model import Model
 from sixfold.runtime import (
     Argument,
@@ -253,12 +247,7 @@ class StepProgram:
         fixed = [int(np.prod(shape)) for shape in self.fixed.values()]
         name = f"returns of '{self.setup.model.name}'"
         return scan_kernel(
-            self._summed,
-            [*sizes, 1, 1],
-            fixed,
-            [self.actions],
-            name=name,
-            dtype=self.setup.dtype,
+            self._summed, [*sizes, 1, 1], fixed, [self.actions], name=name, dtype=self.setup.dtype
         )
 
     def _summed(self, *lists: Sequence[Any]) -> list[Any]:

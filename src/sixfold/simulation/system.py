@@ -10,14 +10,7 @@ from typing import Any, TypedDict
 
 from numpy.typing import ArrayLike
 
-from sixfold.choices import (
-    Callback,
-    ForceFrame,
-    ForceInput,
-    Method,
-    Stabilization,
-    StepBackend,
-)
+from sixfold.choices import Callback, ForceFrame, ForceInput, Method, Stabilization, StepBackend
 from sixfold.errors import ArgumentError, NotApplicableError, near_names
 from sixfold.model import Model
 from sixfold.runtime import model_checked

@@ -221,9 +221,7 @@ def screw_translation(phi: Vector3, p: Vector3) -> Vector3:
     angle = sqrt(if_positive(large, t2, 1.0))
     half = angle * 0.5
     k = if_positive(
-        large,
-        (1.0 - half * cos(half) / sin(half)) / (angle * angle),
-        ONE_LESS_COT.value(t2),
+        large, (1.0 - half * cos(half) / sin(half)) / (angle * angle), ONE_LESS_COT.value(t2)
     )
     turned = phi.cross(p)
     return p - turned * 0.5 + phi.cross(turned) * k

@@ -243,11 +243,7 @@ class Star:
         return Force(E @ (other.ang - r.cross(other.lin)), E @ other.lin)
 
 
-_AXES = (
-    Vector3.of((1.0, 0.0, 0.0)),
-    Vector3.of((0.0, 1.0, 0.0)),
-    Vector3.of((0.0, 0.0, 1.0)),
-)
+_AXES = (Vector3.of((1.0, 0.0, 0.0)), Vector3.of((0.0, 1.0, 0.0)), Vector3.of((0.0, 0.0, 1.0)))
 
 
 def _position(where: str, argument: str, given: Any) -> Vector3:

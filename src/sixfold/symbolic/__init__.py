@@ -3,9 +3,4 @@
 from sixfold.symbolic.code import Code, export
 from sixfold.symbolic.equations import Equations, equations
 
-__all__ = [
-    "Code",
-    "Equations",
-    "equations",
-    "export",
-]
+__all__ = ["Code", "Equations", "equations", "export"]

@@ -22,14 +22,7 @@ from sixfold.codegen.languages import (
     script,
 )
 from sixfold.codegen.names import MAX_MATLAB_NAME, MAX_NAME, comment, identifier, stem_of
-from sixfold.errors import (
-    ArgumentError,
-    NotApplicableError,
-    OptionError,
-    brief,
-    one_of,
-    visible,
-)
+from sixfold.errors import ArgumentError, NotApplicableError, OptionError, brief, one_of, visible
 from sixfold.files import not_written, path_of, write_files
 from sixfold.model import Model
 from sixfold.runtime import (

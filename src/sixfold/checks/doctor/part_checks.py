@@ -155,11 +155,7 @@ def _center(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
     if size == 0 or not away > (0.5 if extent.complete else 2.0) * size:
         return
     at = ", ".join(f"{x:.4g}" for x in part.center)
-    values = {
-        "center": [float(x) for x in part.center],
-        "outside": away,
-        "link_size": size,
-    }
+    values = {"center": [float(x) for x in part.center], "outside": away, "link_size": size}
     what = f"centre of mass ({at}) m lies {away:.3g} m outside a link of {size:.3g} m"
     code = "units-millimetres" if away > THOUSANDFOLD * size else "center-outside"
     yield case.about_part(code, part, what, values)

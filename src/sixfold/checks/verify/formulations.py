@@ -38,9 +38,7 @@ from sixfold.quantities import (
     mass_matrix,
     readings,
 )
-from sixfold.runtime import (
-    join_numbers as joined,
-)
+from sixfold.runtime import join_numbers as joined
 from sixfold.runtime import singular_joints
 from sixfold.scalar import ZERO
 from sixfold.spatial import Column

@@ -15,15 +15,7 @@ import numpy as np
 from sixfold.compiler.graph.build import Graph, Node, inside
 from sixfold.compiler.graph.numpy_functions import traced_array
 from sixfold.compiler.graph.passes import copy_operation, live
-from sixfold.compiler.graph.program import (
-    CONST,
-    INPUT,
-    Boundary,
-    Final,
-    Program,
-    Repeat,
-    operands,
-)
+from sixfold.compiler.graph.program import CONST, INPUT, Boundary, Final, Program, Repeat, operands
 from sixfold.errors import ArgumentError
 from sixfold.scalar import Scalar, Zero
 from sixfold.scalar.repeat import on_repeat, repeat

@@ -4,11 +4,7 @@ from sixfold.compiler.llvm.layout.signature import Layout
 from sixfold.compiler.llvm.modules.scan import Scan
 from sixfold.compiler.llvm.modules.straight import supported
 from sixfold.compiler.llvm.runtime import cache, result_memory
-from sixfold.compiler.llvm.runtime.cross import (
-    TARGETS,
-    cross_object,
-    ptx_text,
-)
+from sixfold.compiler.llvm.runtime.cross import TARGETS, cross_object, ptx_text
 from sixfold.compiler.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.compiler.llvm.runtime.kernel import Kernel, toolchain
 from sixfold.compiler.llvm.runtime.long_kernel import build, loaded

@@ -23,11 +23,7 @@ from sixfold.model import Model, Tree
 from sixfold.runtime.arrays import nonzero_numbers
 from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model
 from sixfold.runtime.kernels.rolled_tree import trace_rolled
-from sixfold.runtime.kernels.trace_function import (
-    FunctionProgram,
-    tangent_derivative,
-    traced,
-)
+from sixfold.runtime.kernels.trace_function import FunctionProgram, tangent_derivative, traced
 from sixfold.runtime.lazy_import import compiler, graphs
 from sixfold.scalar import is_plain
 

@@ -107,11 +107,7 @@ def _cores() -> int:
 
 
 def spread(
-    ufunc: Any,
-    arrays: list[Array],
-    cores: list[int],
-    lead: Shape,
-    out: Array | tuple[Array, ...],
+    ufunc: Any, arrays: list[Array], cores: list[int], lead: Shape, out: Array | tuple[Array, ...]
 ) -> None:
     """Evaluate a gufunc, in parts of the first leading axis on several threads if that pays.
 

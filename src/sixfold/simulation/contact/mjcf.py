@@ -93,11 +93,7 @@ def _ground(contacts: Contacts, model: Model, left: list[str]) -> dict[str, Any]
 
 
 def _pair(
-    pair: Pair,
-    shapes: dict[str, Geometry],
-    model: Model,
-    contacts: Contacts,
-    left: list[str],
+    pair: Pair, shapes: dict[str, Geometry], model: Model, contacts: Contacts, left: list[str]
 ) -> ContactPair | None:
     """Return a pair of a sphere with a sphere or a capsule; otherwise say why there is none."""
     where = f"pair of '{pair.geoms[0]}' and '{pair.geoms[1]}'{_line(contacts, pair.place)}"

@@ -236,10 +236,7 @@ def _block(output: int, size: int, past: bool) -> str:
     name, columns = f"lines_past_{output}" if past else f"lines_{output}", f"line_columns{output}"
     groups, rest = divmod(size, LANES)
     text = _Text(past)
-    text.lines += [
-        f"define internal void @{name}(ptr %writer, ptr %tile) noinline {{",
-        "entry:",
-    ]
+    text.lines += [f"define internal void @{name}(ptr %writer, ptr %tile) noinline {{", "entry:"]
     ends = text.transposed(f"@{columns}", str(groups))
     before = [*text.vectors(_ENDS)[-1:], *ends[:-1]]
     text.put_vectors(_ENDS, ends)

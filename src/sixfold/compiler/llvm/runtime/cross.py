@@ -215,12 +215,7 @@ def _with_machine(text: str, to: Target, use: Callable[[Any, Any], T]) -> T:
         where = f"this llvmlite, which has no code generator for {to.triple}"
         raise NotApplicableError("export", where, "install llvmlite 0.45 or later") from None
     machine = target.create_target_machine(
-        cpu=to.cpu,
-        features=to.features,
-        opt=2,
-        reloc="pic",
-        codemodel="small",
-        abiname=to.abi,
+        cpu=to.cpu, features=to.features, opt=2, reloc="pic", codemodel="small", abiname=to.abi
     )
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.triple = to.triple

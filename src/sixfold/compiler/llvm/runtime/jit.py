@@ -85,11 +85,7 @@ def machine() -> Any:
     triple, cpu, features = host()
     target = llvm.Target.from_triple(triple)
     return target.create_target_machine(
-        cpu=cpu,
-        features=features,
-        opt=2,
-        reloc="pic",
-        codemodel="small",
+        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small"
     )
 
 

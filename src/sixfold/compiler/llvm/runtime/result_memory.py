@@ -81,12 +81,7 @@ class PooledMemory:
         """Take a buffer of the pool for an array."""
         self.pool, self.buffer = pool, buffer
         data = (buffer.start, False)
-        self.__array_interface__ = {
-            "data": data,
-            "shape": shape,
-            "typestr": typestr,
-            "version": 3,
-        }
+        self.__array_interface__ = {"data": data, "shape": shape, "typestr": typestr, "version": 3}
 
     def __del__(self, ending: Any = sys.is_finalizing) -> None:
         """Return the buffer, unless the process ends."""
