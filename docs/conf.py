@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "executed",
+    "ledger",
     "mathml",
     "names",
     "reference",

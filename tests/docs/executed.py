@@ -30,6 +30,7 @@ class Executed:
         """Take the rows; each waits for all the functions that it names."""
         self.waiting = {row: set(row.functions) for row in rows}
         self.code, self.fields, self.fixtures = {}, set(), {}
+        self.owner = {}  # (code of a base class, name): the class that the name means
         for name in sorted({name for row in rows for name in row.functions}):
             self.watch(name)
 
@@ -44,6 +45,12 @@ class Executed:
         else:
             members = [thing]
         found = [code for member in members for code in codes(member)]
+        # methods of a base class count when an instance of the class calls them
+        kind = thing if inspect.isclass(thing) else holder
+        for member in inherited(kind, last if kind is holder else None):
+            for code in codes(member):
+                self.owner[code, name] = kind
+                found.append(code)
         for code in found:
             self.code.setdefault(code, set()).add(name)
         if not found:
@@ -85,12 +92,21 @@ class Executed:
             if name_of(item) in row.tests:
                 names -= met | self.fields
 
+    def calls(self, frame, kind):
+        """Return whether a method runs for an instance of a class, or for the class itself."""
+        if kind is None:
+            return True
+        first = frame.f_locals.get(next(iter(frame.f_code.co_varnames), None))
+        return issubclass(first if inspect.isclass(first) else type(first), kind)
+
     def looking(self, met, wanted=None):
         """Return a hook that adds called functions to a set, until all that are wanted are in."""
 
         def look(frame, event, _):
             if event == "call" and frame.f_code in self.code:
-                met.update(running(frame, self.code[frame.f_code]))
+                names = self.code[frame.f_code]
+                names = {n for n in names if self.calls(frame, self.owner.get((frame.f_code, n)))}
+                met.update(running(frame, names))
                 if wanted is not None and wanted <= met:
                     sys.setprofile(None)
                     pytest.skip(DONE)
@@ -126,6 +142,18 @@ class Field:
 def family(kind):
     """Return a class and all that are derived from it."""
     return [kind, *(c for child in kind.__subclasses__() for c in family(child))]
+
+
+def inherited(kind, last=None):
+    """Return the members that a class has from its bases in the library; all, or one."""
+    if not inspect.isclass(kind):
+        return []
+    own = {name for each in family(kind) for name in vars(each)}
+    bases = [base for base in kind.__mro__[1:] if base.__module__.startswith("sixfold")]
+    found = {}
+    for base in bases:
+        found = {**vars(base), **found}
+    return [m for name, m in found.items() if name not in own and last in (None, name)]
 
 
 def codes(member):
@@ -170,7 +198,7 @@ def main():
     """Print the rows whose tests do not execute what they name; return how many there are."""
     status, idle = idle_rows(every_row())
     for row, names in idle.items():
-        print(f"{row.title}, {row.where} ({row.what}): not executed: {', '.join(sorted(names))}")
+        print(f"{row.title}, {row.where} ({row.says}): not executed: {', '.join(sorted(names))}")
     return len(idle) or status
 
 

@@ -1,56 +1,27 @@
-"""The tables of docs/equations.md and the functions and tests that their rows name."""
+"""The rows of the equation ledger, and the functions and tests that they name."""
 
 import importlib
-import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from sixfold.explanation.ledger import Row as Row
+from sixfold.explanation.ledger import rows
 
 ROOT = Path(__file__).parents[2]
-LEDGER = ROOT / "docs" / "equations.md"
-HEADER = ["where", "what it says", "function", "test", "note"]
 
 
-class Row(NamedTuple):
-    """One row of a table, with the functions and tests that it names."""
-
-    title: str
-    where: str
-    what: str
-    functions: tuple[str, ...]
-    tests: tuple[str, ...]
-
-
-def cells(line):
-    """Return the cells of one line of a table."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+def every_row():
+    """Return all rows of all sources."""
+    return rows()
 
 
 @cache
 def tables():
-    """Return {section title: rows of its table}."""
-    found, title = {}, None
-    for line in LEDGER.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            title = line[3:].strip()
-        elif line.startswith("|") and title is not None:
-            found.setdefault(title, []).append(cells(line))
-    return {title: lines[2:] for title, lines in found.items() if lines[0] == HEADER}
-
-
-def quoted(cell):
-    """Return what stands between backquotes in a cell."""
-    return tuple(re.findall(r"`([^`]+)`", cell))
-
-
-@cache
-def every_row():
-    """Return all rows of all tables."""
-    return tuple(
-        Row(title, where, what, quoted(functions), quoted(tests))
-        for title, rows in tables().items()
-        for where, what, functions, tests, _ in rows
-    )
+    """Return {title of a source: its rows}."""
+    found = {}
+    for row in rows():
+        found.setdefault(row.title, []).append(row)
+    return found
 
 
 def resolve(path):

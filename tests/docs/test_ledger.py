@@ -1,6 +1,7 @@
 """The equation ledger: every row names functions and tests that exist, and the tests call them."""
 
 import ast
+import importlib.util
 import os
 import subprocess
 import sys
@@ -8,8 +9,19 @@ from functools import cache
 
 import pytest
 
-from tests.docs.ledger import HEADER, ROOT, every_row, resolve, tables
+from sixfold.explanation.ledger import TABLE
+from tests.docs.ledger import ROOT, every_row, resolve, tables
 from tests.syntax import parsed
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "_ext" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ledger_pages = load("ledger")
 
 
 def source(word):
@@ -28,15 +40,27 @@ def test_there_is_one_table_for_each_source():
     assert len(tables()) == 5
 
 
-def test_every_row_has_five_cells():
-    for title, rows in tables().items():
-        for row in rows:
-            assert len(row) == len(HEADER), (title, row)
-
-
-def test_every_row_says_where_and_what():
+def test_the_page_shows_the_table_of_each_source_below_its_title():
+    page = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+    shown = ledger_pages.table
     for row in every_row():
-        assert row.where and row.what, row
+        assert f"## {row.title}\n\n```{{ledger}} {row.source}\n```" in page
+        assert f"| {row.where} | {row.says} | `{row.functions[0]}`" in shown(row.source)
+    assert page.count("{ledger}") == len(tables())
+    assert ledger_pages.BLOCK.search("text\n```{ledger} Planar skeleton\n```\n").group(1)
+    with pytest.raises(ValueError, match="no source named Newton"):
+        shown("Newton")
+
+
+def test_every_row_says_where_and_what_and_its_texts_fit_a_table():
+    for row in every_row():
+        assert row.where and row.says, row
+        for text in (row.where, row.says, row.note, *row.functions, *row.tests):
+            assert "|" not in text and text == " ".join(text.split()), row
+
+
+def test_the_table_is_part_of_the_package():
+    assert TABLE.is_relative_to(ROOT / "src" / "sixfold")
 
 
 def test_every_named_function_exists():
@@ -83,7 +107,7 @@ from tests.docs.executed import idle_rows
 from tests.docs.ledger import Row
 
 def row(test, *functions):
-    return Row("", "", "", functions, ("tests/" + test,))
+    return Row("", "", "", "", functions, ("tests/" + test,))
 
 spatial, public = "sixfold.spatial.", "sixfold."
 rows = [
@@ -149,6 +173,6 @@ def test_every_remark_of_carius_has_its_row(n):
 def test_no_row_stands_twice():
     seen = set()
     for row in every_row():
-        key = (row.title, row.where, row.what)
+        key = (row.title, row.where, row.says)
         assert key not in seen, key
         seen.add(key)
