@@ -46,38 +46,44 @@ from sixfold.model import lock_joints as lock_joints
 from sixfold.model import random_tree as random_tree
 from sixfold.model import replace_inertias as replace_inertias
 from sixfold.model.edit import rename as rename
-from sixfold.quantities import articulated_inertias as articulated_inertias
-from sixfold.quantities import bias_force as bias_force
-from sixfold.quantities import body_accelerations as body_accelerations
-from sixfold.quantities import body_poses as body_poses
-from sixfold.quantities import body_velocities as body_velocities
-from sixfold.quantities import center_of_mass as center_of_mass
-from sixfold.quantities import center_of_mass_jacobian as center_of_mass_jacobian
-from sixfold.quantities import centroidal_momentum as centroidal_momentum
-from sixfold.quantities import centroidal_momentum_bias as centroidal_momentum_bias
-from sixfold.quantities import centroidal_momentum_matrix as centroidal_momentum_matrix
-from sixfold.quantities import coriolis_matrix as coriolis_matrix
-from sixfold.quantities import difference as difference
-from sixfold.quantities import forward_dynamics as forward_dynamics
-from sixfold.quantities import frame_pose as frame_pose
-from sixfold.quantities import frame_velocity as frame_velocity
-from sixfold.quantities import gravity_force as gravity_force
-from sixfold.quantities import integrate as integrate
-from sixfold.quantities import inverse_dynamics as inverse_dynamics
-from sixfold.quantities import inverse_mass_matrix as inverse_mass_matrix
-from sixfold.quantities import jacobian as jacobian
-from sixfold.quantities import jacobian_bias as jacobian_bias
-from sixfold.quantities import joint_reaction_forces as joint_reaction_forces
-from sixfold.quantities import joint_wrenches as joint_wrenches
-from sixfold.quantities import kinetic_energy as kinetic_energy
-from sixfold.quantities import mass_matrix as mass_matrix
-from sixfold.quantities import momentum as momentum
-from sixfold.quantities import neutral as neutral
-from sixfold.quantities import point_force as point_force
-from sixfold.quantities import position_rate as position_rate
-from sixfold.quantities import potential_energy as potential_energy
-from sixfold.quantities import random_state as random_state
-from sixfold.quantities import regressor as regressor
+from sixfold.quantities.configurations import difference as difference
+from sixfold.quantities.configurations import integrate as integrate
+from sixfold.quantities.configurations import neutral as neutral
+from sixfold.quantities.configurations import position_rate as position_rate
+from sixfold.quantities.configurations import random_state as random_state
+from sixfold.quantities.dynamics import bias_force as bias_force
+from sixfold.quantities.dynamics import coriolis_matrix as coriolis_matrix
+from sixfold.quantities.dynamics import forward_dynamics as forward_dynamics
+from sixfold.quantities.dynamics import gravity_force as gravity_force
+from sixfold.quantities.dynamics import inverse_dynamics as inverse_dynamics
+from sixfold.quantities.dynamics import inverse_mass_matrix as inverse_mass_matrix
+from sixfold.quantities.dynamics import mass_matrix as mass_matrix
+from sixfold.quantities.energies import center_of_mass as center_of_mass
+from sixfold.quantities.energies import centroidal_momentum as centroidal_momentum
+from sixfold.quantities.energies import kinetic_energy as kinetic_energy
+from sixfold.quantities.energies import momentum as momentum
+from sixfold.quantities.energies import potential_energy as potential_energy
+from sixfold.quantities.kinematic_derivatives import (
+    center_of_mass_jacobian as center_of_mass_jacobian,
+)
+from sixfold.quantities.kinematic_derivatives import (
+    centroidal_momentum_bias as centroidal_momentum_bias,
+)
+from sixfold.quantities.kinematic_derivatives import (
+    centroidal_momentum_matrix as centroidal_momentum_matrix,
+)
+from sixfold.quantities.kinematics import body_accelerations as body_accelerations
+from sixfold.quantities.kinematics import body_poses as body_poses
+from sixfold.quantities.kinematics import body_velocities as body_velocities
+from sixfold.quantities.kinematics import frame_pose as frame_pose
+from sixfold.quantities.kinematics import frame_velocity as frame_velocity
+from sixfold.quantities.kinematics import jacobian as jacobian
+from sixfold.quantities.kinematics import jacobian_bias as jacobian_bias
+from sixfold.quantities.kinematics import point_force as point_force
+from sixfold.quantities.regressors import regressor as regressor
+from sixfold.quantities.wrenches import articulated_inertias as articulated_inertias
+from sixfold.quantities.wrenches import joint_reaction_forces as joint_reaction_forces
+from sixfold.quantities.wrenches import joint_wrenches as joint_wrenches
 from sixfold.runtime import compile as compile
 from sixfold.runtime import get_threads as get_threads
 from sixfold.runtime import set_threads as set_threads

@@ -1,7 +1,7 @@
 """Contact: the ground and what may touch it, contact forces, impacts."""
 
 from sixfold.model.geometry import ImpactPoint
-from sixfold.quantities import delassus_matrix, impact
+from sixfold.quantities.impacts import delassus_matrix, impact
 from sixfold.simulation.contact import (
     ContactCapsule,
     ContactForces,

@@ -4,15 +4,17 @@ Derivatives with respect to q are along the motion subspaces of the joints, so t
 for every joint type. They are compiled and batched like the functions themselves.
 """
 
-from sixfold.quantities import (
-    centroidal_momentum_derivatives,
-    difference_derivatives,
+from sixfold.quantities.derivatives import (
     forward_dynamics_derivatives,
     forward_dynamics_second_derivatives,
-    frame_velocity_derivatives,
-    integrate_derivatives,
     inverse_dynamics_derivatives,
     inverse_dynamics_second_derivatives,
+)
+from sixfold.quantities.kinematic_derivatives import (
+    centroidal_momentum_derivatives,
+    difference_derivatives,
+    frame_velocity_derivatives,
+    integrate_derivatives,
     jacobian_derivatives,
     kinetic_energy_derivatives,
     potential_energy_derivatives,

@@ -4,8 +4,7 @@ A function is written for the numbers of one state; `quantity` makes it a functi
 takes the model first, broadcasts over leading axes, takes `out=`, and names the argument when a
 shape is wrong.  `q` is (..., nq); `v`, `a` and `tau` are (..., nv); `f_ext` is (..., nb, 6).
 
-A quantity in a module of this folder is a public name of the package.  The list at the foot of
-the module is for type checkers.
+A quantity in a module of this folder is a public name of the package.
 """
 
 from typing import TYPE_CHECKING

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend
 from sixfold.errors import OptionError, SixfoldError, TooLargeError, shown
 from sixfold.model import Joint, Model
 from sixfold.model.validate import generator_of
 from sixfold.runtime.arrays import model_checked
 from sixfold.runtime.public import common_arguments, quantity
-from sixfold.runtime.quantity import Numbers
+from sixfold.runtime.quantity import Numbers, Options
 from sixfold.scalar import Scalar
 from sixfold.spatial import Column
 
@@ -30,9 +29,7 @@ def integrate(
     q: ArrayLike,
     v: ArrayLike,
     dt: ArrayLike | None = None,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return the configuration reached from q by moving with velocity v for dt, (..., nq).
 
@@ -55,12 +52,7 @@ def integrate(
 
 @quantity("nv")
 def difference(
-    model: Model,
-    q0: ArrayLike,
-    q1: ArrayLike,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q0: ArrayLike, q1: ArrayLike, **options: Unpack[Options[Array]]
 ) -> Array:
     """Return the velocity-space increment with integrate(q0, difference) = q1, shape (..., nv).
 
@@ -81,12 +73,7 @@ def difference(
 
 @quantity("nq")
 def position_rate(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[Options[Array]]
 ) -> Array:
     """Return dq/dt, shape (..., nq); it differs from v for spherical and free joints.
 
@@ -207,7 +194,3 @@ def _lead(size: object) -> tuple[int, ...]:
     if any(n < 0 for n in sizes) or len(sizes) > MAX_AXES:
         raise OptionError("random_state", "size", "a number >= 0, or a tuple of them", size)
     return sizes
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = ["difference", "integrate", "neutral", "position_rate", "random_state"]

@@ -12,12 +12,12 @@ constraints are differentiated as numbers with a rate.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend, ForceFrame
+from sixfold.choices import ForceFrame
 from sixfold.dynamics.kinematics import no_forces
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError
@@ -28,7 +28,7 @@ from sixfold.quantities.dynamics import bias_force, external_forces
 from sixfold.quantities.kinematics import six
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import Numbers
+from sixfold.runtime.quantity import InertiaOptions, Numbers, Options
 from sixfold.scalar import ZERO, Scalar, differentiate, dot
 from sixfold.spatial import Column, Force
 
@@ -57,9 +57,7 @@ def constrained_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    out: tuple[Array, Array] | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[tuple[Array, Array]]],
 ) -> tuple[Array, Array]:
     """Return accelerations and constraint forces (a, forces) of a model with constraints.
 
@@ -100,9 +98,7 @@ def constrained_dynamics(
 
 
 @quantity("nc", refuses=_refuse_trees)
-def constraint_gaps(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
-) -> Array:
+def constraint_gaps(model: Model, q: ArrayLike, **options: Unpack[Options[Array]]) -> Array:
     """Return how far each constraint row gapes [m or rad], shape (..., nc); zero where it holds.
 
     Rows are named by `model.constraint_rows`.  Those of a loop are along the constraint forces of
@@ -129,9 +125,7 @@ def constraint_gaps(
 
 
 @quantity("nc nv", refuses=_refuse_trees)
-def constraint_jacobian(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
-) -> Array:
+def constraint_jacobian(model: Model, q: ArrayLike, **options: Unpack[Options[Array]]) -> Array:
     """Return J, shape (..., nc, nv): constraints hold J v = 0.
 
     Args:
@@ -156,12 +150,7 @@ def constraint_jacobian(
 
 @quantity("nc", refuses=_refuse_trees)
 def constraint_bias(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[Options[Array]]
 ) -> Array:
     """Return gamma, shape (..., nc): constraints hold J a + gamma = 0, gamma = (dJ/dt) v.
 
@@ -187,12 +176,7 @@ def constraint_bias(
 
 @quantity("nb 6", refuses=_refuse_trees)
 def constraint_wrenches(
-    model: Model,
-    q: ArrayLike,
-    forces: ArrayLike,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, forces: ArrayLike, **options: Unpack[Options[Array]]
 ) -> Array:
     """Return what constraint forces do to each body (n; f), shape (..., nb, 6).
 
@@ -229,13 +213,7 @@ def constraint_wrenches(
 
 @quantity("nq", "nv", joint_space=True, solves=True, refuses=_refuse_trees)
 def project(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: tuple[Array, Array] | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[tuple[Array, Array]]]
 ) -> tuple[Array, Array]:
     """Return the nearest state (q, v) that satisfies the constraints.
 
@@ -415,14 +393,3 @@ def constrained_derivatives(
         by_v.append(column([-row[t] for row in V], rates[n:]))
         by_tau.append(column(e, [ZERO] * model.nc))
     return [x for each in (by_q, by_v, by_tau) for row in zip(*each, strict=True) for x in row]
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "constrained_dynamics",
-        "constraint_bias",
-        "constraint_gaps",
-        "constraint_jacobian",
-        "constraint_wrenches",
-        "project",
-    ]

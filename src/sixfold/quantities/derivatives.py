@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend, ForceFrame
+from sixfold.choices import ForceFrame
 from sixfold.model import Model
 from sixfold.quantities.dynamics import bias_force, external_forces, mass_matrix
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import Numbers, refuse_constraints
+from sixfold.runtime.quantity import Numbers, SparseOptions, refuse_constraints
 from sixfold.scalar import ZERO, Scalar
 
 constraints = LazyModule("sixfold.quantities.constraints")
@@ -45,10 +45,7 @@ def inverse_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    sparse: bool = False,
-    out: _Three | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[SparseOptions[_Three]],
 ) -> _Three:
     """Return the derivatives (dq, dv, da) of `inverse_dynamics`.
 
@@ -102,10 +99,7 @@ def forward_dynamics_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    sparse: bool = False,
-    out: _Three | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[SparseOptions[_Three]],
 ) -> _Three:
     """Return the derivatives (dq, dv, dtau) of `forward_dynamics`.
 
@@ -159,11 +153,7 @@ def inverse_dynamics_second_derivatives(
     v: ArrayLike,
     a: ArrayLike,
     weights: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    sparse: bool = False,
-    out: _Four | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[SparseOptions[_Four]],
 ) -> _Four:
     """Return the second derivatives (qq, qv, vv, qa) of weights . `inverse_dynamics`.
 
@@ -209,11 +199,7 @@ def forward_dynamics_second_derivatives(
     v: ArrayLike,
     tau: ArrayLike,
     weights: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    sparse: bool = False,
-    out: _Four | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[SparseOptions[_Four]],
 ) -> _Four:
     """Return the second derivatives (qq, qv, vv, qtau) of weights . `forward_dynamics`.
 
@@ -306,13 +292,4 @@ def _product(A: Matrix, B: Matrix) -> Matrix:
     return [
         [sum((x * y for x, y in zip(row, column, strict=True)), ZERO) for column in columns]
         for row in A
-    ]
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "forward_dynamics_derivatives",
-        "forward_dynamics_second_derivatives",
-        "inverse_dynamics_derivatives",
-        "inverse_dynamics_second_derivatives",
     ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend, ForceFrame, Method
+from sixfold.choices import ForceFrame, Method
 from sixfold.dynamics import kinematics
 from sixfold.dynamics.book.crba import crba, dense
 from sixfold.dynamics.book.factorization import ltdl, solve_ltdl
@@ -22,7 +22,13 @@ from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import ModelOnTree, Numbers, page, refuse_method_with_couplings
+from sixfold.runtime.quantity import (
+    InertiaOptions,
+    ModelOnTree,
+    Numbers,
+    page,
+    refuse_method_with_couplings,
+)
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Column, ldl, ldl_solve
 
@@ -43,9 +49,7 @@ def inverse_dynamics(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[Array]],
 ) -> Array:
     """Return the joint forces that produce accelerations a.
 
@@ -87,9 +91,7 @@ def forward_dynamics(
     *,
     f_ext_frame: ForceFrame = "world",
     method: Method | None = None,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[Array]],
 ) -> Array:
     """Return the accelerations that joint forces tau produce.
 
@@ -135,14 +137,7 @@ def forward_dynamics(
 
 
 @quantity("nv nv", joint_space=True)
-def mass_matrix(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
+def mass_matrix(model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]) -> Array:
     """Return the joint-space inertia matrix M, shape (..., nv, nv), armature included.
 
     Returns:
@@ -167,12 +162,7 @@ def mass_matrix(
 
 @quantity("nv nv", joint_space=True, solves=True)
 def inverse_mass_matrix(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return M^-1, shape (..., nv, nv), by the articulated-body recursion.
 
@@ -208,9 +198,7 @@ def bias_force(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[Array]],
 ) -> Array:
     """Return C = ID(q, v, 0): every joint force that does not depend on acceleration, (..., nv).
 
@@ -232,14 +220,7 @@ def bias_force(
 
 
 @quantity("nv", joint_space=True, rolls=True)
-def gravity_force(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
+def gravity_force(model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]) -> Array:
     """Return the joint forces that hold the model still against gravity, (..., nv).
 
     Returns:
@@ -260,13 +241,7 @@ def gravity_force(
 
 @quantity("nv nv", joint_space=True)
 def coriolis_matrix(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return C(q, v), shape (..., nv, nv), with C v the velocity force and dM/dt - 2C skew.
 
@@ -356,15 +331,3 @@ def solved(model: Model, frame: str = "world", method: str | None = None) -> par
     pivot loses by subtraction there, articulated bodies never add.
     """
     return partial(stabilized_dynamics, frame=frame, method=method or "aba")
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "bias_force",
-        "coriolis_matrix",
-        "forward_dynamics",
-        "gravity_force",
-        "inverse_dynamics",
-        "inverse_mass_matrix",
-        "mass_matrix",
-    ]

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend
 from sixfold.dynamics import energy
 from sixfold.model import Model
 from sixfold.runtime.public import quantity
+from sixfold.runtime.quantity import InertiaOptions
 
 
 @quantity("", joint_space=True, rolls=True)
 def kinetic_energy(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return the kinetic energy [J], shape (...), rotors included.
 
@@ -39,14 +33,7 @@ def kinetic_energy(
 
 
 @quantity("", rolls=True)
-def potential_energy(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
+def potential_energy(model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]) -> Array:
     """Return the potential energy [J], shape (...): gravity (zero at the origin) and springs.
 
     Returns:
@@ -63,13 +50,7 @@ def potential_energy(
 
 @quantity("6", rolls=True)
 def momentum(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return the total momentum (moment; linear), (..., 6), world axes, about the origin.
 
@@ -88,13 +69,7 @@ def momentum(
 
 @quantity("6", rolls=True, needs_mass=True)
 def centroidal_momentum(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return the total momentum, (..., 6), in world axes about the centre of mass.
 
@@ -113,14 +88,7 @@ def centroidal_momentum(
 
 
 @quantity("3", rolls=True, needs_mass=True)
-def center_of_mass(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
+def center_of_mass(model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]) -> Array:
     """Return the centre of mass [m] in world coordinates, shape (..., 3).
 
     Returns:
@@ -133,13 +101,3 @@ def center_of_mass(
         True
     """
     return energy.center_of_mass(model.tree, model.positions(q))
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "center_of_mass",
-        "centroidal_momentum",
-        "kinetic_energy",
-        "momentum",
-        "potential_energy",
-    ]

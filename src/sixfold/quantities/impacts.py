@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from numpy.typing import ArrayLike
 
@@ -378,7 +378,3 @@ def _scale(factor: Any, Y: Matrix, struck: Sequence[_Struck]) -> Scalar:
     more = [factor.half(row) for each in struck for row in each.more]
     total = sum((dot(y, factor.scaled(y)) for y in (*Y, *more)), ZERO)
     return total / (3 * len(struck)) + LEVER_SQUARED * sum(factor.reciprocals)
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = ["delassus_matrix", "impact"]

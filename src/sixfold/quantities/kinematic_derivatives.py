@@ -7,12 +7,12 @@ column t is the rate when q moves with unit velocity v_t, also for spherical and
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend, MotionFrame
+from sixfold.choices import MotionFrame
 from sixfold.dynamics.kinematics import transforms
 from sixfold.dynamics.passive import passive_forces
 from sixfold.model import Model
@@ -21,7 +21,7 @@ from sixfold.quantities.dynamics import gravity_force
 from sixfold.quantities.kinematics import at_point, body_and_placement, express, six, transform_to
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import FRAMES, Numbers, refuse_idle_point
+from sixfold.runtime.quantity import FRAMES, InertiaOptions, Numbers, Options, refuse_idle_point
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Force, Motion, Transform
 
@@ -41,8 +41,7 @@ def jacobian_derivatives(
     point: ArrayLike | None = None,
     *,
     frame: MotionFrame | str = "aligned",
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return the derivatives of `jacobian` by q (the kinematic Hessian), shape (..., 6, nv, nv).
 
@@ -91,8 +90,7 @@ def frame_velocity_derivatives(
     name: str,
     *,
     frame: MotionFrame | str = "aligned",
-    out: _Two | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[_Two]],
 ) -> _Two:
     """Return the derivatives (dq, dv) of `frame_velocity`, each of shape (..., 6, nv).
 
@@ -141,9 +139,7 @@ def integrate_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     dt: ArrayLike | None = None,
-    *,
-    out: _Two | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[_Two]],
 ) -> _Two:
     """Return the derivatives (dq, dv) of `integrate`, each of shape (..., nv, nv).
 
@@ -183,12 +179,7 @@ def integrate_derivatives(
 
 @quantity("nv nv", "nv nv")
 def difference_derivatives(
-    model: Model,
-    q0: ArrayLike,
-    q1: ArrayLike,
-    *,
-    out: _Two | None = None,
-    backend: Backend | None = None,
+    model: Model, q0: ArrayLike, q1: ArrayLike, **options: Unpack[Options[_Two]]
 ) -> _Two:
     """Return the derivatives (dq0, dq1) of `difference`, each of shape (..., nv, nv).
 
@@ -221,12 +212,7 @@ def difference_derivatives(
 
 @quantity("3 nv", needs_mass=True)
 def center_of_mass_jacobian(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return the derivative of `center_of_mass` with respect to q, shape (..., 3, nv).
 
@@ -250,12 +236,7 @@ def center_of_mass_jacobian(
 
 @quantity("6 nv", needs_mass=True)
 def centroidal_momentum_matrix(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return A with A v = `centroidal_momentum(model, q, v)`, shape (..., 6, nv).
 
@@ -278,13 +259,7 @@ def centroidal_momentum_matrix(
 
 @quantity("6", needs_mass=True)
 def centroidal_momentum_bias(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return (dA/dt) v, shape (..., 6): the rate of `centroidal_momentum` is A a + (dA/dt) v.
 
@@ -306,13 +281,7 @@ def centroidal_momentum_bias(
 
 @quantity("6 nv", "6 nv", needs_mass=True)
 def centroidal_momentum_derivatives(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: _Two | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[_Two]]
 ) -> _Two:
     """Return the derivatives (dq, dv) of `centroidal_momentum`, each of shape (..., 6, nv).
 
@@ -338,13 +307,7 @@ def centroidal_momentum_derivatives(
 
 @quantity("nv", "nv", joint_space=True)
 def kinetic_energy_derivatives(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: _Two | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[InertiaOptions[_Two]]
 ) -> _Two:
     """Return the derivatives (dq, dv) of `kinetic_energy`, each of shape (..., nv).
 
@@ -368,12 +331,7 @@ def kinetic_energy_derivatives(
 
 @quantity("nv", joint_space=True)
 def potential_energy_derivatives(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return the derivative of `potential_energy` with respect to q, shape (..., nv).
 
@@ -458,18 +416,3 @@ def _blocks(model: Model, found: list[tuple[Matrix, Matrix]]) -> tuple[Matrix, .
                 for r, x in enumerate(column, free.v.start):
                     full[r][c] = x
     return result
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "center_of_mass_jacobian",
-        "centroidal_momentum_bias",
-        "centroidal_momentum_derivatives",
-        "centroidal_momentum_matrix",
-        "difference_derivatives",
-        "frame_velocity_derivatives",
-        "integrate_derivatives",
-        "jacobian_derivatives",
-        "kinetic_energy_derivatives",
-        "potential_energy_derivatives",
-    ]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import AccelerationKind, Backend, MotionFrame
+from sixfold.choices import AccelerationKind, MotionFrame
 from sixfold.dynamics import kinematics
 from sixfold.errors import OptionError
 from sixfold.model import Model
 from sixfold.model.tree import Table
 from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import FRAMES, Numbers, refuse_idle_point
+from sixfold.runtime.quantity import FRAMES, Numbers, Options, refuse_idle_point
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import IDENTITY3, Force, Motion, Transform, Vector3, classical_acceleration
 
@@ -27,9 +27,7 @@ def _refuse_classical_in_world(function: str, _: Model, given: Mapping[str, Any]
 
 
 @quantity("nb 4 4", rolls=True)
-def body_poses(
-    model: Model, q: ArrayLike, *, out: Array | None = None, backend: Backend | None = None
-) -> Array:
+def body_poses(model: Model, q: ArrayLike, **options: Unpack[Options[Array]]) -> Array:
     """Return world-from-body matrices, shape (..., nb, 4, 4).
 
     Returns:
@@ -49,14 +47,7 @@ def body_poses(
 
 
 @quantity("4 4")
-def frame_pose(
-    model: Model,
-    q: ArrayLike,
-    name: str,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
-) -> Array:
+def frame_pose(model: Model, q: ArrayLike, name: str, **options: Unpack[Options[Array]]) -> Array:
     """Return the world-from-frame matrix of a body or frame, shape (..., 4, 4).
 
     Returns:
@@ -82,8 +73,7 @@ def body_velocities(
     v: ArrayLike,
     *,
     frame: MotionFrame | str = "body",
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return the spatial velocity (omega; v) of each body, shape (..., nb, 6).
 
@@ -118,8 +108,7 @@ def frame_velocity(
     name: str,
     *,
     frame: MotionFrame | str = "aligned",
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return the spatial velocity (omega; v) of a body or frame, shape (..., 6).
 
@@ -162,8 +151,7 @@ def body_accelerations(
     *,
     frame: MotionFrame | str = "body",
     kind: AccelerationKind = "spatial",
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return the acceleration of each body, shape (..., nb, 6), gravity not included.
 
@@ -206,8 +194,7 @@ def jacobian(
     point: ArrayLike | None = None,
     *,
     frame: MotionFrame | str = "aligned",
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return the Jacobian of a body or frame, shape (..., 6, nv): J v is its velocity.
 
@@ -258,8 +245,7 @@ def jacobian_bias(
     point: ArrayLike | None = None,
     *,
     frame: MotionFrame | str = "aligned",
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return dJ/dt v, shape (..., 6): the derivative of J v is J a + this.
 
@@ -312,9 +298,7 @@ def point_force(
     frame: str,
     force: ArrayLike,
     point: ArrayLike | None = None,
-    *,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return f_ext (..., nb, 6), world frame, for one force at a point.
 
@@ -386,16 +370,3 @@ def _express_all(model: Model, q: Table, motions: Table, frame: str) -> Any:
 def six(x: Motion | Force) -> list[Scalar]:
     """Return the numbers of a spatial vector, angular ones first."""
     return [*x.ang, *x.lin]
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = [
-        "body_accelerations",
-        "body_poses",
-        "body_velocities",
-        "frame_pose",
-        "frame_velocity",
-        "jacobian",
-        "jacobian_bias",
-        "point_force",
-    ]

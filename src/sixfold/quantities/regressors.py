@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Unpack, get_args
 
 from numpy.typing import ArrayLike
 
@@ -15,7 +15,7 @@ from sixfold.errors import OptionError
 from sixfold.model import Model, Tree
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import common_arguments, quantity
-from sixfold.runtime.quantity import Numbers, page
+from sixfold.runtime.quantity import Numbers, Options, page
 from sixfold.scalar import ZERO, Scalar
 
 algorithms = LazyModule("sixfold.dynamics.regressor")
@@ -32,8 +32,7 @@ def regressor(
     a: ArrayLike,
     *,
     sparse: bool = False,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return Y(q, v, a) with tau = Y pi, pi the inertial parameters of all bodies.
 
@@ -78,12 +77,7 @@ def regressor(
 
 @quantity("10*nb", "10*nb")
 def energy_regressor(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    out: tuple[Array, Array] | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, **options: Unpack[Options[tuple[Array, Array]]]
 ) -> tuple[Array, Array]:
     """Return the rows (T, V) whose products with pi are kinetic and potential energy.
 
@@ -191,7 +185,3 @@ def _unit_forces(
         speed = tree.friction_speed[joint.body + 1][j - joint.v.start]
         found += [unit_passive_force(kind, offset, v[j], a[j], speed) for kind in columns]
     return found
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = ["energy_regressor", "joint_regressor", "regressor"]

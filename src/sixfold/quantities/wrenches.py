@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend, ForceFrame
+from sixfold.choices import ForceFrame
 from sixfold.dynamics import kinematics
 from sixfold.dynamics.fast import inverse_dynamics as newton_euler
 from sixfold.errors import NotApplicableError
@@ -17,7 +17,7 @@ from sixfold.quantities.dynamics import external_forces
 from sixfold.quantities.kinematics import six
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
-from sixfold.runtime.quantity import refuse_constraints
+from sixfold.runtime.quantity import InertiaOptions, refuse_constraints
 
 operators = LazyModule("sixfold.dynamics.book.operators.equations")
 
@@ -31,9 +31,7 @@ def joint_wrenches(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[Array]],
 ) -> Array:
     """Return the force of each parent on its body (n; f), (..., nb, 6), body axes, body origin.
 
@@ -64,9 +62,7 @@ def joint_reaction_forces(
     f_ext: ArrayLike | None = None,
     *,
     f_ext_frame: ForceFrame = "world",
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[Array]],
 ) -> Array:
     """Return the joint wrenches without their working part, shape (..., nb, 6).
 
@@ -101,12 +97,7 @@ def _refuse_all_but_trees(function: str, model: Model, _: Mapping[str, Any]) -> 
 
 @quantity("nb 6 6", refuses=_refuse_all_but_trees, solves=True)
 def articulated_inertias(
-    model: Model,
-    q: ArrayLike,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return the branch inertias J_i, shape (..., nb, 6, 6), in body coordinates.
 
@@ -139,7 +130,3 @@ def articulated_inertias(
     still, none = tree.zero_velocities(), kinematics.no_forces(tree)
     J = operators.branch_inertias(operators.body_frame(tree, model.positions(q), still, none)).J
     return [J[i].matrix() for i in tree.bodies]
-
-
-if TYPE_CHECKING:  # type checkers take only listed names of a package for public ones
-    __all__ = ["articulated_inertias", "joint_reaction_forces", "joint_wrenches"]

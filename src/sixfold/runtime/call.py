@@ -283,7 +283,7 @@ class _Run:
             return
         alive = while_alive(self.model, table, key)
         unchecked = not nonzero_numbers(self.model, names)
-        prepare = partial(_large, kernel, row, alive, tuple(names), unchecked)
+        prepare = partial(_large, kernel, kernel.numbers, row, alive, tuple(names), unchecked)
         fast, other = kernel.quick or _nothing, None
         if kept is not None and kept[3].layout.dtype != kernel.layout.dtype:
             other = (kept[0], kept[4])  # arrays of the other precision, in turns with these
@@ -328,6 +328,7 @@ def _nothing(*_: Any) -> None:
 
 def _large(
     kernel: Kernel,
+    size: int,
     row: Quantity,
     model: ref[Model],
     names: tuple[str, ...],
@@ -339,6 +340,7 @@ def _large(
 
     Args:
         kernel: of the quantity.
+        size: numbers that it reads and writes for one state.
         row: the quantity.
         model: the robot; the table of prepared calls must not keep it alive.
         names: of the arrays.
@@ -363,7 +365,7 @@ def _large(
     for x, core in zip(arrays, layout.inputs, strict=True):
         if x.dtype is not dtype or x.shape != lead + core:
             return None
-    numbers = prod(lead) * kernel.numbers
+    numbers = prod(lead) * size
     if numbers >= MIN_SHARED_NUMBERS and get_threads() == 1 and kernel.unbounded is not None:
         try:
             found = kernel.unbounded(*arrays, *out)

@@ -12,7 +12,15 @@ from functools import update_wrapper
 from typing import Any, ParamSpec, TypeVar
 
 from sixfold.runtime.call import general, sparse_call
-from sixfold.runtime.quantity import ARRAYS, OPTIONS, PUBLIC, QUANTITIES, Quantity, Reading
+from sixfold.runtime.quantity import (
+    ARRAYS,
+    OPTIONS,
+    PUBLIC,
+    QUANTITIES,
+    Quantity,
+    Reading,
+    full_signature,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,7 +84,8 @@ def quantity(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        parameters = inspect.signature(function).parameters
+        signature = full_signature(function, len(outputs))
+        parameters = signature.parameters
         arrays = tuple(name for name in parameters if name in ARRAYS)
         words = {**OPTIONS, **(options or {})}
         choices = {n: words[n] for n in parameters if n in words and n != place}
@@ -91,7 +100,7 @@ def quantity(
             place if place in parameters else None,
             **properties,
         )
-        made = _public(function, row, parameters)
+        made = _public(function, row, signature)
         if part_of is None:
             made.__doc__ = complete_docstring(function, parameters, len(outputs))
             QUANTITIES[row.name], PUBLIC[row.name] = row, made
@@ -102,7 +111,7 @@ def quantity(
 
 
 def _public(
-    function: Callable[P, R], row: Quantity, parameters: Mapping[str, inspect.Parameter]
+    function: Callable[P, R], row: Quantity, signature: inspect.Signature
 ) -> Callable[P, R]:
     """Return the public function: the fast call for plain arrays, `general` for everything else.
 
@@ -112,6 +121,7 @@ def _public(
     Its code is compiled with the file and the line of the decorated function, which tracebacks
     then show.
     """
+    parameters = signature.parameters
     positional = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
     keyword = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]
     required = [n for n in row.arrays if n not in row.optional]
@@ -141,10 +151,15 @@ def _public(
     names: dict[str, Any] = {"prepared": row.prepared, "row": row, "general": general}
     names |= {"no_arrays": (None,) * len(row.outputs), "sparse_call": sparse_call}
     exec(compile(lines + text, code.co_filename, "exec"), names)
-    made = names[function.__name__]
-    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    made.__annotations__ = function.__annotations__
-    return update_wrapper(made, function)
+    made: Any = names[function.__name__]
+    update_wrapper(made, function)
+    made.__defaults__ = function.__defaults__
+    defaults = {n: parameters[n].default for n in keyword}
+    made.__kwdefaults__ = {n: x for n, x in defaults.items() if x is not inspect.Parameter.empty}
+    made.__annotations__ = {n: p.annotation for n, p in parameters.items()}
+    made.__annotations__["return"] = signature.return_annotation
+    made.__signature__ = signature
+    return made
 
 
 def _call_text(k: int, required: list[str], extra: list[str], targets: str) -> str:

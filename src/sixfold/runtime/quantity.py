@@ -6,16 +6,20 @@ export, the table in the docs and the battery of bad calls.  `public.quantity` m
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from math import prod
-from typing import Any, TypeVar, get_args
+from typing import Any, Generic, TypedDict, TypeVar, get_args
+
+from numpy.typing import ArrayLike
 
 from sixfold.arrays import Shape
-from sixfold.choices import AccelerationKind, ForceFrame, Method, MotionFrame
+from sixfold.choices import AccelerationKind, Backend, ForceFrame, Method, MotionFrame
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, near_names
 from sixfold.model import Model
 from sixfold.runtime.array_libraries import has_labels, in_order, names_along
@@ -24,6 +28,57 @@ from sixfold.scalar import Scalar
 
 Numbers = Sequence[Scalar]
 F = TypeVar("F", bound=Callable[..., Any])
+Result = TypeVar("Result")  #: An array, or a tuple of arrays.
+
+
+class Options(TypedDict, Generic[Result], total=False):
+    """Keyword arguments of every quantity, which its function takes as `**options`."""
+
+    out: Result | None
+    backend: Backend | None
+
+
+class InertiaOptions(Options[Result], total=False):
+    """Keyword arguments of a quantity that takes the inertias of all bodies."""
+
+    inertias: ArrayLike | None
+
+
+class SparseOptions(InertiaOptions[Result], total=False):
+    """Keyword arguments of a quantity that can leave out its zeros."""
+
+    sparse: bool
+
+
+#: Their names, in the order of signatures, and their defaults.
+COMMON_OPTIONS = {"inertias": None, "sparse": False, "out": None, "backend": None}
+_GROUPS = {kind.__name__: kind for kind in (Options, InertiaOptions, SparseOptions)}
+
+
+def full_signature(function: Callable[..., Any], results: int = 1) -> inspect.Signature:
+    """Return the signature of a quantity's function with the common keywords spelled out.
+
+    Args:
+        function: takes them as `**options: Unpack[Options[...]]`, or has none.
+        results: how many arrays it returns, and takes as `out`.
+    """
+    signature = inspect.signature(function)
+    *own, last = signature.parameters.values()
+    if last.kind is not last.VAR_KEYWORD:
+        return signature
+    # the annotation is read as text: evaluating all of them would slow down the import
+    named = re.search(r"\w*Options\b", str(last.annotation))
+    group = _GROUPS[named[0]] if named else Options
+    array = "Array" if results == 1 else f"tuple[{', '.join(['Array'] * results)}]"
+    texts = {"inertias": "ArrayLike | None", "sparse": "bool", "backend": "Backend | None"}
+    texts["out"] = f"{array} | None"
+    common = [
+        inspect.Parameter(n, last.KEYWORD_ONLY, default=default, annotation=texts[n])
+        for n, default in COMMON_OPTIONS.items()
+        if n in group.__annotations__
+    ]
+    return signature.replace(parameters=[*own, *common], return_annotation=array)
+
 
 #: Reserved words of `frame=`; any other word names a body or frame of the model.
 FRAMES: tuple[str, ...] = get_args(MotionFrame)
