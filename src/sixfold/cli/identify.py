@@ -99,6 +99,13 @@ def excite(
     help="Columns of t, q, v, a or tau: names or numbers from 0, as q=1:8 or tau=m1,m2.",
 )
 @click.option("--prior", default=1.0, show_default=True, help="Weight of the loaded model.")
+@click.option(
+    "--weights",
+    default="noise",
+    show_default=True,
+    type=click.Choice(["noise", "equal"]),
+    help="Weigh joints by their noise, or all alike.",
+)
 @click.option("--free", is_flag=True, help="Let bodies be unphysical.")
 @option("--out", help="Write the new robot: .urdf or .json.")
 @option("--report", help="Write a page to this .html file.")
@@ -114,6 +121,7 @@ def identify(
     lag: str,
     columns: tuple[str, ...],
     prior: float,
+    weights: Any,
     free: bool,
     out: str | None,
     report: str | None,
@@ -134,6 +142,7 @@ def identify(
         bodies=bodies or None,
         consistent=not free,
         prior=prior,
+        weights=weights,
         filter=cutoff,
         lag=_lag(lag),
         columns=_columns(columns),

@@ -10,6 +10,7 @@ from sixfold.identification.base_parameters import (
 from sixfold.identification.excitation import excitation
 from sixfold.identification.excitation import expected_errors as expected_errors
 from sixfold.identification.findings import DataFinding as DataFinding
+from sixfold.identification.identification import HoldOut as HoldOut
 from sixfold.identification.identification import Identification
 from sixfold.identification.identification import JointResidual as JointResidual
 from sixfold.identification.identify import identify

@@ -269,7 +269,7 @@ def solve(
     sigma, used = loads, sums
     gains = np.isnan(problem.choice.gains)
     for _ in range(4 * ROUNDS if gains.any() else ROUNDS):
-        beta = start + _step(problem, used, _spreads(sigma), exact, start)
+        beta = start + _step(problem, used, _spreads(problem, sigma), exact, start)
         sigma = np.sqrt(squares(problem, sums, beta) / left)
         # rows without a measured force fit best where all parameters vanish: judge them by ratio
         now = activity(problem, sums, beta)
@@ -278,7 +278,7 @@ def solve(
         sigma = np.maximum(sigma, noise * loads)
         if gains.any():
             used = _without_noise(problem, sums, sigma, beta)
-    spreads = _spreads(sigma)
+    spreads = _spreads(problem, sigma)
     whole = _decompose(problem, used, spreads, exact)
     beta = start + whole.step(start)
     s, V, seen, scale = whole.s, whole.V, whole.seen, whole.scale
@@ -302,13 +302,16 @@ def standard_errors(covariance: Array, unseen: Array) -> Array:
     return np.where((np.abs(unseen) > 1e-4).any(axis=1), np.inf, errors)
 
 
-def _spreads(sigma: Array) -> Array:
+def _spreads(problem: IdentificationProblem, sigma: Array) -> Array:
     """Return what the rows of each joint are divided by: between its noise and that of all joints.
 
     Residuals are noise in part; the rest is what no rigid body and no friction law describes.  Rows
     divided by their residual alone would let a large joint follow the friction of a small one.
     """
-    found: Array = np.sqrt(sigma * np.exp(np.mean(np.log(np.maximum(sigma, 1e-300)))))
+    common = np.exp(np.mean(np.log(np.maximum(sigma, 1e-300))))
+    if problem.equal_weights:
+        return np.full(len(sigma), common)
+    found: Array = np.sqrt(sigma * common)
     return found
 
 

@@ -77,6 +77,22 @@ class JointResidual:
         return left / self.load if self.load else 0.0
 
 
+@dataclass(frozen=True)
+class HoldOut:
+    """Relative residuals on samples that took no part in the fit, in two norms.
+
+    The norms weigh joints differently, and one fit need not have the least of both: weights by the
+    noise favour the first, equal weights the second.
+    """
+
+    #: Mean over the joints of residual / force (root mean squares): small joints count as large.
+    mean_of_joints: float
+    #: Norm of all residuals / norm of all forces: the strongest joints decide.
+    all_joints: float
+    plain_mean_of_joints: float  #: The first of plain least squares: equal weights, free inertias.
+    plain_all_joints: float  #: The second of plain least squares.
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification:
     """A model fitted to a log."""
@@ -86,6 +102,8 @@ class Identification:
     loaded: Model  #: The robot before.
     parameters: tuple[Estimate, ...]  #: The base parameters.
     joints: tuple[JointResidual, ...]  #: Residuals by coordinate, nv of them.
+    #: Relative residuals of all joints on held-out samples, and those of plain least squares.
+    hold_out: HoldOut
     #: The law of dry friction of each joint whose friction was fitted, and how others fit.
     friction: tuple[FrictionLaw, ...]
     condition: float  #: Of the scaled problem; up to some hundreds is good.
@@ -190,6 +208,11 @@ class Identification:
             numbers = f"{j.load:10.4g}  {j.fit:8.3g}  {held}  {j.share:8.1%}"
             law = laws.get(j.name, "")
             lines.append(f"  {visible(j.name):<{names}}  {numbers}  {law}".rstrip())
+        if not np.isnan(self.hold_out.all_joints):
+            h = self.hold_out
+            lines += ["", "hold-out residual relative to the torque (plain least squares):"]
+            lines.append(f"  mean of joints {h.mean_of_joints:.2%} ({h.plain_mean_of_joints:.2%})")
+            lines.append(f"  all joints in one norm {h.all_joints:.2%} ({h.plain_all_joints:.2%})")
         counts = {word: sum(p.seen == word for p in self.parameters) for word in _WORDS}
         seen = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
         count = len(self.parameters)
@@ -333,6 +356,29 @@ def residuals_of(
     names = problem.model.coordinates.v_names
     rows = zip(names, loads, fit, hold_out, own, strict=True)
     return tuple(JointResidual(name, *map(float, numbers)) for name, *numbers in rows)
+
+
+def hold_out_norms(problem: IdentificationProblem, held: Sums, own: Array, plain: Array) -> HoldOut:
+    """Return two norms of held-out residuals, of the fit and of plain least squares.
+
+    Args:
+        problem: the columns.
+        held: sums over the held-out samples.
+        own: root mean square residual of each joint, shape (nv,).
+        plain: the same of plain least squares.
+    """
+    loads = load_rms(problem, held)
+    moved = loads > 0
+    if not moved.any():
+        return HoldOut(*[float("nan")] * 4)
+
+    def norms(left: Array) -> tuple[float, float]:
+        return (
+            float(np.mean(left[moved] / loads[moved])),
+            float(np.linalg.norm(left) / np.linalg.norm(loads)),
+        )
+
+    return HoldOut(*norms(own), *norms(plain))
 
 
 def motion_findings(

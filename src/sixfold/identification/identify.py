@@ -40,11 +40,13 @@ from sixfold.identification.friction import (
     speeds_of,
 )
 from sixfold.identification.identification import (
+    HoldOut,
     Identification,
     bound_findings,
     estimates,
     gain_findings,
     hidden_parameters,
+    hold_out_norms,
     model_of,
     motion_findings,
     residuals_of,
@@ -70,6 +72,7 @@ from sixfold.runtime import model_checked
 
 REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
 UNPHYSICAL = 2.0  # ratio of residuals, physical to free, from which on the data contradict physics
+WEIGHTS = ("noise", "equal")  # of the rows of joints
 MIN_SAMPLES = 3  # samples for each unknown, at least
 # called with the samples done and the number of samples, if it is known
 Progress = Callable[[int, int | None], object]
@@ -98,6 +101,7 @@ def identify(
     bodies: str | Iterable[str] | None = None,
     consistent: bool = True,
     prior: float = 1.0,
+    weights: Literal["noise", "equal"] = "noise",
     filter: float | None = None,
     lag: float | Literal["search"] = 0.0,
     robust: bool | None = None,
@@ -131,6 +135,8 @@ def identify(
             carries a payload, for example, with friction=False.
         consistent: whether every body has to be physical: positive mass and density.
         prior: weight of the loaded model where the data show nothing.
+        weights: "noise" weighs each joint by its residual, so that small joints are predicted as
+            well as large ones; "equal" minimises the squares of all torques together.
         filter: cut-off frequency [Hz] of a low-pass filter without delay.  10 where velocities or
             accelerations are made, none otherwise.
         lag: by how much torques were recorded late [s], or "search".
@@ -172,6 +178,8 @@ def identify(
     if robust is not None:
         yes_or_no("identify", robust=robust)
     prior = positive("identify", "prior", prior, "a number > 0")
+    if not isinstance(weights, str) or weights not in WEIGHTS:
+        raise OptionError("identify", "weights", WEIGHTS, weights)
     if filter is not None:
         filter = positive("identify", "filter", filter, "a frequency > 0 [Hz]")
     if progress is not None and not callable(progress):
@@ -189,13 +197,15 @@ def identify(
     source = source_of(model, log, arrays, filter, columns)
     choice = choice_of(model, **options, forces=source.forces)
     problem = problem_for(model, choice)
+    if weights == "equal":
+        problem = problem.with_equal_weights()
     if not problem.n:
         fix = "let friction or the inertia of some body be unknown"
         raise NotApplicableError("identify", "a model with nothing unknown", fix)
     source, used, late = _with_lag(problem, source, lag)
     data = _sum_samples(problem, source, robust, progress)
     problem, probe = data.problem, data.probe
-    fit, p, hold_out = _fit(data, prior, consistent)
+    fit, p, hold_out, norms = _fit(data, prior, consistent)
     beta = problem.base @ p
     findings = [*source.findings, *late, *data.findings, *bound_findings(problem, fit, p)]
     if not source.logs:
@@ -221,6 +231,7 @@ def identify(
         loaded=model,
         parameters=parameters,
         joints=joints,
+        hold_out=norms,
         friction=data.laws,
         condition=fit.condition,
         findings=tuple(findings),
@@ -273,6 +284,7 @@ class _Samples:
     train: Sums  # over four blocks of five, weighted if there are outliers
     whole: Sums  # over all of them, weighted as well
     plain: Sums  # over all of them as they are
+    plain_train: Sums  # over four blocks of five, as they are
     plain_held: Sums  # over every fifth block, as it is
     exact: bool
     probe: Probe
@@ -312,7 +324,7 @@ def _sum_samples(
     elif fit.condition > MAX_CONDITION:
         what = f"the condition is {fit.condition:.1e} and the samples cannot be read again"
         findings.append(DataFinding("warning", "hard-problem", f"{what} for a closer look"))
-    train, whole, plain, plain_held = sums, sums + held, sums + held, held
+    train, whole, plain = sums, sums + held, (sums + held, sums, held)
     left = probe.residuals(problem, fit.beta)[1]
     shares = far.mean(axis=0)
     if robust is True and not source.again:
@@ -333,27 +345,32 @@ def _sum_samples(
         where = listed([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
         what = f"{shares.max():.1%} of the residuals of {where} are far from the others"
         findings.append(DataFinding("note", "outliers", what))
-    return _Samples(problem, laws, train, whole, plain, plain_held, exact, probe, findings, count)
+    return _Samples(problem, laws, train, whole, *plain, exact, probe, findings, count)
 
 
-def _fit(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Array]:
-    """Return the free fit, all unknowns of the new model, and the held-out residuals.
+def _fit(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Array, HoldOut]:
+    """Return the free fit, all unknowns of the new model, and the held-out residuals in two ways.
 
     What is held out is judged by a fit to the other samples; the new model is fitted to all.
     """
     problem, exact = data.problem, data.exact
     left = data.probe.residuals(problem, solve(problem, data.whole, exact=exact).beta)[1]
     fit = solve(problem, data.whole, exact=exact, inflation=inflation(data.probe, left))
-    hold_out, first = np.full(len(problem.rows), np.nan), None
+    hold_out = plain = np.full(len(problem.rows), np.nan)
+    first = None
     if data.plain_held.counts.any():
         part = solve(problem, data.train, exact=exact)
         if consistent:
             first = fit_consistent(problem, part, prior)
         p = fit_bounded(problem, part) if first is None else first.p
         hold_out = residual_rms(problem, data.plain_held, problem.base @ p)
+        # what the weights, the bounds and the loaded model cost or gain
+        simple = solve(problem.with_equal_weights(), data.plain_train, exact=exact)
+        plain = residual_rms(problem, data.plain_held, simple.beta)
+    norms = hold_out_norms(problem, data.plain_held, hold_out, plain)
     if consistent:
-        return fit, fit_consistent(problem, fit, prior, first).p, hold_out
-    return fit, fit_bounded(problem, fit), hold_out
+        return fit, fit_consistent(problem, fit, prior, first).p, hold_out, norms
+    return fit, fit_bounded(problem, fit), hold_out, norms
 
 
 def _suspect_findings(

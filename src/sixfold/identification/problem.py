@@ -121,15 +121,25 @@ class IdentificationProblem:
     start: Array  # the unknowns in the loaded model, shape (unknowns,)
     # v_s of each DOF's dry friction, shape (nv,); None for those of the model
     speeds: Array | None = None
+    #: Whether rows of all joints count alike, as in plain least squares, whatever their noise.
+    equal_weights: bool = False
 
     def with_speeds(self, speeds: Array) -> IdentificationProblem:
         """Return the problem with other friction speeds, and with the same kernel if it can be."""
         if self.choice.offsets and self.choice.dry == "direction":
             # by sign, friction of both directions makes an offset; by tanh it does not
-            return problem_of(model_with_speeds(self.model, speeds), self.choice)
-        found = replace(self, speeds=speeds)
-        found.__dict__["kernel"] = self.kernel
-        return found
+            again = problem_of(model_with_speeds(self.model, speeds), self.choice)
+            return replace(again, equal_weights=self.equal_weights)
+        return self._with_kernel(replace(self, speeds=speeds))
+
+    def with_equal_weights(self) -> IdentificationProblem:
+        """Return the problem in which rows of all joints count alike."""
+        return self._with_kernel(replace(self, equal_weights=True))
+
+    def _with_kernel(self, other: IdentificationProblem) -> IdentificationProblem:
+        """Return another problem with the columns of this one, which need not be made again."""
+        other.__dict__["kernel"] = self.kernel
+        return other
 
     def evaluate(self, chunk: Sequence[Array], out: Array | None = None) -> Array:
         """Return columns and targets of samples, as the kernel makes them, shape (samples, width).
