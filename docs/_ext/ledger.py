@@ -3,7 +3,7 @@
 import re
 
 BLOCK = re.compile(r"^```\{ledger\} (.+)\n```$", re.MULTILINE)
-HEADER = ["where", "what it says", "function", "test", "note"]
+HEADER = ["where", "what it says", "function", "test", "page", "note"]
 
 
 def table(name):
@@ -13,8 +13,11 @@ def table(name):
     def coded(names):
         return ", ".join(f"`{each}`" for each in names)
 
+    def linked(page):
+        return f"[{page.partition('#')[2].replace('-', ' ')}]({page})" if page else ""
+
     found = [
-        [row.where, row.says, coded(row.functions), coded(row.tests), row.note]
+        [row.where, row.says, *map(coded, (row.functions, row.tests)), linked(row.page), row.note]
         for row in rows()
         if row.source == name
     ]

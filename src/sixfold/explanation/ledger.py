@@ -23,6 +23,8 @@ class Row:
     says: str  #: What it says, in plain text.
     functions: tuple[str, ...]  #: What computes it.
     tests: tuple[str, ...]  #: What proves it: "file::test".
+    page: str = ""  #: Section of a page of the documentation that states and runs it.
+    stated: str = ""  #: Words of that section that state it, if not the number of the equation.
     note: str = ""  #: Where the text is wrong or lost: what is printed, and what is right.
     letters: tuple[str, ...] = ()  #: Letters that have a value for a model.
 
