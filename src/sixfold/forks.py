@@ -24,8 +24,7 @@ class Rank(IntEnum):
     IMPORTS = 0
     COMPILER = 1
     KERNELS = 2
-    CODE = 3
-    THREADS = 4
+    THREADS = 3
 
 
 PATIENCE = 60.0  #: Seconds to wait for a lock before a fork; after that the child gets a new one.
