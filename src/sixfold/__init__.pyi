@@ -63,6 +63,7 @@ from sixfold.quantities.energies import centroidal_momentum as centroidal_moment
 from sixfold.quantities.energies import kinetic_energy as kinetic_energy
 from sixfold.quantities.energies import momentum as momentum
 from sixfold.quantities.energies import potential_energy as potential_energy
+from sixfold.quantities.hybrid import hybrid_dynamics as hybrid_dynamics
 from sixfold.quantities.kinematic_derivatives import (
     center_of_mass_jacobian as center_of_mass_jacobian,
 )

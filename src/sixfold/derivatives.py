@@ -10,6 +10,7 @@ from sixfold.quantities.derivatives import (
     inverse_dynamics_derivatives,
     inverse_dynamics_second_derivatives,
 )
+from sixfold.quantities.hybrid import hybrid_dynamics_derivatives
 from sixfold.quantities.kinematic_derivatives import (
     centroidal_momentum_derivatives,
     difference_derivatives,
@@ -26,6 +27,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "forward_dynamics_second_derivatives",
     "frame_velocity_derivatives",
+    "hybrid_dynamics_derivatives",
     "integrate_derivatives",
     "inverse_dynamics_derivatives",
     "inverse_dynamics_second_derivatives",

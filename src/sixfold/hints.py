@@ -95,13 +95,14 @@ NAMES_ELSEWHERE = {
     "difference": "mj_differentiatePos",
     "equations": "Expression dynamicsymbols KanesMethod",
     "export": "ccode",
-    "forward_dynamics": "aba mj_forward qacc SetPositions SetVelocities accel rhs FDab FDcrb",
+    "forward_dynamics": "aba mj_forward qacc SetPositions SetVelocities accel rhs FDab FDcrb FDfb",
     "frame_pose": "updateFramePlacements oMf CalcRelativeTransform fkine fk",
     "frame_velocity": "getFrameVelocity mj_objectVelocity EvalBodySpatialVelocityInWorld",
     "from_dh": "DHRobot RevoluteDH PrismaticDH RevoluteMDH PrismaticMDH",
     "gravity_force": (
         "computeGeneralizedGravity CalcGravityGeneralizedForces gravload gravity gravity_vector"
     ),
+    "hybrid_dynamics": "HD IDfb",
     "identification.energy_regressor": "computeKineticEnergyRegressor",
     "integrate": "mj_integratePos",
     "interop.jax_function": "vmap",

@@ -340,9 +340,11 @@ def cases(model_name, function):
             run = bad_call(model, function, {argument: name}, sf.errors.UnknownNameError, argument)
             yield Case(function, argument, f"name {name!r}", run)
     for option, got in itertools.product((*OPTIONS.get(function, ()), "backend"), BAD_OPTIONS):
-        if option in ("backend", "method") and got is None:
+        if option in ("backend", "given", "method") and got is None:
             continue  # the default
-        run = bad_call(model, function, {}, sf.errors.OptionError, option, **{option: got})
+        names = option == "given" and isinstance(got, (list, tuple))
+        kind = sf.errors.UnknownNameError if names else sf.errors.OptionError
+        run = bad_call(model, function, {}, kind, option, **{option: got})
         yield Case(function, option, f"option {got!r}", run)
     for other in NOT_MODELS:
         yield Case(function, "model", f"{other!r}", bad_model(function, model, other))

@@ -88,6 +88,7 @@ def test_every_quantity_that_depends_on_inertias_takes_them():
         *("centroidal_momentum_matrix", "centroidal_momentum_bias", "kinetic_energy_derivatives"),
         *("centroidal_momentum_derivatives", "potential_energy_derivatives"),
         *("constrained_dynamics", "project", "articulated_inertias"),
+        *("hybrid_dynamics", "hybrid_dynamics_derivatives"),
     }
     assert set(ROWS) == names
     model = sf.load("double_pendulum")

@@ -121,6 +121,8 @@ def dynamics(model: sf.Model) -> Array:
     tau = sf.inverse_dynamics(model, q, v, a, f_ext, f_ext_frame="world", backend="numpy")
     back = sf.forward_dynamics(model, q, v, tau, f_ext, method="crba")
     M = sf.mass_matrix(model, q) @ sf.inverse_mass_matrix(model, q)
+    all_a, all_tau = sf.hybrid_dynamics(model, q, v, tau, a, f_ext, given=["elbow"])
+    assert np.allclose(all_a, a) and np.allclose(all_tau, tau)
     force = sf.bias_force(model, q, v) - sf.coriolis_matrix(model, q, v) @ v
     assert np.allclose(back, a) and np.allclose(M, np.eye(2))
     assert np.allclose(force, sf.gravity_force(model, q))
@@ -166,6 +168,7 @@ def derivatives(model: sf.Model) -> None:
     by_q, by_v, by_a = sf.derivatives.inverse_dynamics_derivatives(model, q, v, a, backend="numpy")
     assert by_q.shape == by_v.shape == by_a.shape
     sf.derivatives.forward_dynamics_derivatives(model, q, v, a, backend="numpy")
+    sf.derivatives.hybrid_dynamics_derivatives(model, q, v, a, a, given=["elbow"])
     sf.derivatives.inverse_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
     sf.derivatives.forward_dynamics_second_derivatives(model, q, v, a, weights, backend="numpy")
     sf.derivatives.kinetic_energy_derivatives(model, q, v, backend="numpy")

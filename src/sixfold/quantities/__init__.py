@@ -14,6 +14,7 @@ from sixfold.quantities.constraints import *
 from sixfold.quantities.derivatives import *
 from sixfold.quantities.dynamics import *
 from sixfold.quantities.energies import *
+from sixfold.quantities.hybrid import *
 from sixfold.quantities.impacts import *
 from sixfold.quantities.kinematic_derivatives import *
 from sixfold.quantities.kinematics import *

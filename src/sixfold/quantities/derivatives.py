@@ -87,7 +87,7 @@ def inverse_dynamics_derivatives(
     fixed = f_ext is not None and f_ext_frame == "world"
     found = inverse.first_order(tree, x, xd, xdd, forces, fixed=fixed)
     passive.add_passive(tree, x, xd, found.Q, found.V)
-    return _reduce(model, found)
+    return reduce_couplings(model, found)
 
 
 @quantity("nv nv", "nv nv", "nv nv", joint_space=True, solves=True)
@@ -189,7 +189,7 @@ def inverse_dynamics_second_derivatives(
     rule = second.second_order if constant else second.by_columns
     found = rule(tree, x, xd, xdd, lam)
     passive.add_second_passive(tree, x, xd, lam, found.qq, found.qv, found.vv)
-    return _reduce(model, found)
+    return reduce_couplings(model, found)
 
 
 @quantity(*_MATRICES, joint_space=True, solves=True, refuses=_refuse_constraints)
@@ -243,7 +243,7 @@ def forward_dynamics_second_derivatives(
     )
 
 
-def _reduce(model: Any, matrices: Any) -> list[Matrix]:
+def reduce_couplings(model: Any, matrices: Any) -> list[Matrix]:
     """Return matrices over all joints, reduced by couplings."""
     if not model.couplings:
         return list(matrices)

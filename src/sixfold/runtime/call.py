@@ -74,6 +74,8 @@ def general(
     """
     if type(model) is ModelOnTree:  # inside another quantity
         return row.nested(model, values, options)
+    if list in map(type, options):  # names in a list, which cannot be part of a key
+        options = [tuple(x) if type(x) is list else x for x in options]
     found = _repeat_call(row, model, values, options, out, backend)
     if found is not None:
         return found

@@ -17,6 +17,7 @@ from sixfold.runtime.quantity import (
     OPTIONS,
     PUBLIC,
     QUANTITIES,
+    Choices,
     Quantity,
     Reading,
     full_signature,
@@ -37,6 +38,8 @@ ARGUMENTS = {
     "a": "joint acceleration [rad/s^2 or m/s^2], shape (..., nv).",
     "tau": "joint forces [N m or N], shape (..., nv).",
     "dt": "time [s], a number or of the leading shape; one second by default.",
+    "given": """names of the joints whose acceleration is given.  By default all but those of
+            floating bases.""",
     "f_ext": "external force on each body (n; f) [N m; N], shape (..., nb, 6).",
     "f_ext_frame": (
         '"world" (world axes about the world origin) or "body" (body axes and origin).'
@@ -59,7 +62,7 @@ def quantity(
     *outputs: str,
     joint_space: bool = False,
     rolls: bool = False,
-    options: Mapping[str, tuple[str, ...]] | None = None,
+    options: Mapping[str, Choices] | None = None,
     place: str = "name",
     reading: Callable[..., Any] | None = None,
     part_of: str | None = None,
@@ -75,7 +78,8 @@ def quantity(
         joint_space: its result is the same whichever of two bodies an inertia is counted with, so
             that kernels may take the reduced tree.
         rolls: it goes over the bodies only, so that it has a rolled form (loops over bodies).
-        options: words of keyword arguments that are not in `OPTIONS`.
+        options: words of keyword arguments that are not in `OPTIONS`, or a function that checks
+            what was given.
         place: the parameter that names a body or frame, if there is one.
         reading: computes it instead of the body: takes the model, a tree and flat lists.
         part_of: the public function, of another package, that this one works for: messages name

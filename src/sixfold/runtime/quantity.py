@@ -27,6 +27,8 @@ from sixfold.runtime.arrays import Argument, PerItem
 from sixfold.scalar import Scalar
 
 Numbers = Sequence[Scalar]
+#: Words of an option, or a function of the quantity's name, the model and what was given.
+Choices = tuple[str, ...] | Callable[[str, Model, Any], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 Result = TypeVar("Result")  #: An array, or a tuple of arrays.
 
@@ -232,7 +234,8 @@ class Quantity:
     #: Names of the array arguments, in the order of the reading; inertias come last.
     arrays: tuple[str, ...]
     optional: frozenset[str]  #: Those of them that may be left out.
-    choices: Mapping[str, tuple[str, ...]]  #: Options and what may be chosen.
+    #: Options, and what may be chosen: words, or a function that checks what was given.
+    choices: Mapping[str, Choices]
     default_none: frozenset[str]  #: Options that may be None: the reading's own default then.
     place: str | None  #: The argument that names a body or frame, if there is one.
     #: The algorithm divides by pivots, which are tested for joints without inertia.
@@ -281,7 +284,9 @@ class Quantity:
             chosen = given[name]
             if chosen is None and name in self.default_none:
                 continue
-            if not isinstance(chosen, str) or chosen not in choices:
+            if callable(choices):
+                chosen = choices(self.name, model, chosen)
+            elif not isinstance(chosen, str) or chosen not in choices:
                 if choices != FRAMES:
                     raise OptionError(self.name, name, choices, chosen)
                 _check_frame(self.name, model, chosen)
