@@ -154,7 +154,7 @@ def grouping() -> None:
         *("robot", "function", "before", "after", "saved"),
     )
     for name, model in robots():
-        least = sf.grouped(model)
+        least = sf.group_inertias(model)
         for function in ("inverse_dynamics", "mass_matrix", "forward_dynamics"):
             before, after = (sf.export(m, function).operations for m in (model, least))
             row(name, function, before, after, f"{100 * (1 - after / before):.0f} %")

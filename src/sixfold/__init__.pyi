@@ -41,7 +41,7 @@ from sixfold.model import add_payload as add_payload
 from sixfold.model import attach as attach
 from sixfold.model import from_arrays as from_arrays
 from sixfold.model import from_dh as from_dh
-from sixfold.model import grouped as grouped
+from sixfold.model import group_inertias as group_inertias
 from sixfold.model import lock_joints as lock_joints
 from sixfold.model import random_tree as random_tree
 from sixfold.model import replace_inertias as replace_inertias

@@ -117,7 +117,7 @@ class SampleError(SixfoldError, IndexError):
 
     def __init__(self, where: str, expected: str, got: object, fix: str) -> None:
         """Say which index, what it may be and what came."""
-        super().__init__(f"{where}\n  expected: {expected}\n  got: {shown(got)}\n  fix: {fix}")
+        super().__init__(f"{where}\n  expected: {expected}\n  got: {quote(got)}\n  fix: {fix}")
 
 
 class DomainError(SixfoldError, ValueError):
@@ -143,7 +143,7 @@ class OptionError(SixfoldError, ValueError):
         self, function: str, option: str, choices: Iterable[object] | str, got: object
     ) -> None:
         """List the choices, or describe what is accepted, and what was given."""
-        given = " ".join(shown(got).split())
+        given = " ".join(quote(got).split())
         if isinstance(choices, str):
             what = f"{function}: option '{option}' does not fit"
             super().__init__(_message(what, got=given, fix=f"pass {choices}"))
@@ -165,7 +165,7 @@ class UnknownNameError(SixfoldError, KeyError):
         listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         some = "pass one of the known names" if names else "there is none to name"
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else some
-        what = f"{where}: no {kind} named {shown(name)}"
+        what = f"{where}: no {kind} named {quote(name)}"
         super().__init__(_message(what, known=listed, fix=hint))
 
     def __str__(self) -> str:
@@ -337,7 +337,7 @@ class ContactShapeWarning(UserWarning):
 MAX_SHOWN = 200
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Return a value as Python writes it, cut to what a message has room for; never fails."""
     if isinstance(value, int) and abs(value) >= 10**MAX_SHOWN:
         return f"an integer of {value.bit_length()} bits"
@@ -352,13 +352,13 @@ def brief(value: object) -> str:
     try:
         return _cut(str(value), 5 * MAX_SHOWN)
     except Exception:  # an object whose own text fails
-        return shown(value)
+        return quote(value)
 
 
 def kind_of(value: object) -> str:
     """Return what kind of object a value is, in words."""
     if value is None or isinstance(value, (bool, str, int, float)):
-        text = shown(value)
+        text = quote(value)
         return text if len(text) <= 40 else f"{type(value).__name__} {text[:40]}..."
     if isinstance(value, type):
         return f"the class {value.__name__}"

@@ -106,7 +106,7 @@ def new_file(path: Path) -> NewFile:
     try:
         target, mode = _target(path)
     except OSError as error:
-        raise not_written(path, error) from None
+        raise write_error(path, error) from None
     part = target.with_name(f"{target.name[:50]}.{token_hex(8)}.part")
     return NewFile(path, part, target, mode)
 
@@ -128,7 +128,7 @@ def replacement(path: Path) -> Iterator[Path]:
         yield new.part
         new.finish()
     except OSError as error:
-        raise not_written(path, error) from None
+        raise write_error(path, error) from None
     finally:
         new.discard()
 
@@ -145,10 +145,10 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
             try:
                 part.write_bytes(data)
             except OSError as error:
-                raise not_written(path, error) from None
+                raise write_error(path, error) from None
 
 
-def not_written(path: Path, error: OSError) -> OutputFileError:
+def write_error(path: Path, error: OSError) -> OutputFileError:
     """Return the error of a file that cannot be written, with the way out."""
     if isinstance(error, OutputFileError):
         return error

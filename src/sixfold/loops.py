@@ -26,7 +26,7 @@ from sixfold.quantities import (
     neutral,
     project,
 )
-from sixfold.runtime import Argument, checked, model_checked, plain_argument
+from sixfold.runtime import Argument, checked_array, plain_argument, require_model
 from sixfold.show import block, table
 
 __all__ = [
@@ -84,21 +84,21 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
         >>> bool(np.abs(sf.loops.constraint_gaps(model, q)).max() < 1e-12)
         True
     """
-    model_checked("assemble", model)
+    require_model("assemble", model)
     if not model.constraints:
         where = f"model '{model.name}', which has no constraints beside its joints"
         raise NotApplicableError("assemble", where, "leave it out")
     given = neutral(model) if q is None else q
     meaning, names = f"nq coordinates of model '{model.name}'", model.coordinates.q_names
     argument = Argument(given, (model.nq,), meaning, labels=(names,))
-    start = checked("assemble", "q", argument)
+    start = checked_array("assemble", "q", argument)
     moving = _moving(model, hold)
     try:
         start = np.asarray(start, np.float64)
         if not np.isfinite(start).all():
             raise StateError("assemble: argument 'q'", "finite numbers", "others", "give a guess")
         flat = integrate(model, start.reshape(-1, model.nq), np.zeros(model.nv))
-        return _closed(model, flat, moving).reshape(start.shape)
+        return _close(model, flat, moving).reshape(start.shape)
     except MemoryError as error:
         raise TooLargeError("assemble", f"{error}", "pass fewer guesses at a time") from None
 
@@ -137,7 +137,7 @@ def _moving(model: Model, hold: Any) -> Array:
     return moving
 
 
-def _closed(model: Model, q: Array, moving: Array) -> Array:
+def _close(model: Model, q: Array, moving: Array) -> Array:
     """Return closed configurations for guesses (n, nq), or raise for the first that stays open."""
     found = q.copy()
     left = np.arange(len(q))
@@ -281,7 +281,7 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
         >>> print(sf.loops.mobility(model, [1.0, -1.0, 1.0]))
         3 degrees of freedom, 5 rows, 3 of them redundant: mobility 1
     """
-    model_checked("mobility", model)
+    require_model("mobility", model)
     if not model.constraints:
         where = f"model '{model.name}', which has no constraints beside its joints"
         raise NotApplicableError("mobility", where, "its mobility is model.nv")
@@ -362,7 +362,7 @@ def actuator_forces(
         >>> tau.round(3)  # 2 m g cos(1)
         array([10.601,  0.   ,  0.   ])
     """
-    model_checked("actuator_forces", model)
+    require_model("actuator_forces", model)
     if not model.constraints:
         where = f"model '{model.name}', which has no constraints beside its joints"
         raise NotApplicableError("actuator_forces", where, "use sixfold.inverse_dynamics")

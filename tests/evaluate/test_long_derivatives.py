@@ -3,7 +3,7 @@
 import numpy as np
 
 import sixfold as sf
-from sixfold.runtime.kernels.kernels import watched
+from sixfold.runtime.kernels.kernels import watch_kernels
 
 
 def walker(limbs=5, length=5):
@@ -30,7 +30,7 @@ def test_repeated_solves_are_called():
     assert model.nv == 31
     q, v = sf.random_state(model, 37, seed=1)
     tau = np.random.default_rng(2).normal(size=v.shape) * 10
-    with watched() as kernels:
+    with watch_kernels() as kernels:
         found = sf.derivatives.forward_dynamics_derivatives(model, q, v, tau)
     kernel = kernels["forward_dynamics_derivatives"]
     program = kernel.graph

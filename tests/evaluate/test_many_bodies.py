@@ -54,7 +54,7 @@ def test_a_matrix_of_too_many_results_is_evaluated_by_numpy():
     model = boxes(100)
     assert model.nv**2 > kernels.MAX_RESULTS
     q, _ = sf.random_state(model, seed=2)
-    with kernels.watched() as used:
+    with kernels.watch_kernels() as used:
         M = sf.mass_matrix(model, q)
     assert used == {"mass_matrix": None}
     alone = np.diag([0.01, 0.02, 0.025, 2.0, 2.0, 2.0])

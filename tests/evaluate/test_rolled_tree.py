@@ -104,7 +104,7 @@ def test_long_trees_choose_the_rolled_form_and_short_ones_do_not():
     long, short = chain(120), chain(4)
     for model, form in ((long, "rolled"), (short, "unrolled")):
         x = state(model, 3)
-        with kernels.watched() as found:
+        with kernels.watch_kernels() as found:
             tau = sf.inverse_dynamics(model, x["q"], x["v"], x["a"])
             acc = sf.forward_dynamics(model, x["q"], x["v"], tau)
         assert {kernel.form for kernel in found.values()} == {form}
@@ -166,7 +166,7 @@ def test_a_rolled_kernel_comes_back_from_the_disk(tmp_path, monkeypatch):
     arrays = [x[k] for k in "qva"]
     first = sf.inverse_dynamics(model, *arrays, backend="rolled")
     KERNELS.clear()
-    monkeypatch.setattr(kernels, "trace_rolled", None)  # any tracing would fail now
+    monkeypatch.setattr(kernels, "trace_loops", None)  # any tracing would fail now
     np.testing.assert_array_equal(sf.inverse_dynamics(model, *arrays, backend="rolled"), first)
 
 

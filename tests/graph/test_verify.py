@@ -13,8 +13,8 @@ from sixfold.compiler.graph.program import Argument, Boundary, Call, Result, ver
 from sixfold.compiler.llvm.layout.schedule import plan
 from sixfold.errors import InternalError
 from sixfold.quantities import readings
-from sixfold.runtime.kernels.rolled_tree import trace_rolled
-from sixfold.runtime.kernels.scan import evaluated
+from sixfold.runtime.kernels.rolled_tree import trace_loops
+from sixfold.runtime.kernels.scan import evaluate_once
 
 
 def test_stages_verify_in_tests_and_only_on_request(monkeypatch):
@@ -62,7 +62,7 @@ def calling(monkeypatch):
 
     def step(x, h):
         for _ in range(3):
-            found = evaluated(pull, x, h)
+            found = evaluate_once(pull, x, h)
             x = [a + h[0] * b for a, b in zip(x, found, strict=True)]
         return x
 
@@ -166,7 +166,7 @@ def test_a_damaged_plan_with_calls_does_not_verify(calling):
 def test_a_damaged_rolled_program_does_not_verify():
     model = sf.load("planar_chain:6")
     names = ["q", "v", "a"]
-    rolled, _ = trace_rolled(readings.inverse_dynamics, model, names)
+    rolled, _ = trace_loops(readings.inverse_dynamics, model, names)
     assert rolled.verify() is rolled
     (down,), (up,), *_ = rolled.parts
     assert rolled.outward[:2] == (True, False)

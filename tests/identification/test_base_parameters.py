@@ -38,7 +38,7 @@ def zeroed(joint):
 @pytest.mark.parametrize("name", EVERY)
 def test_grouping_changes_no_joint_force_and_no_acceleration(name):
     model = sf.load(name)
-    least = sf.grouped(model)
+    least = sf.group_inertias(model)
     q, v = sf.random_state(model, 50, seed=0)
     a = np.random.default_rng(0).standard_normal(v.shape)
     tau = sf.inverse_dynamics(model, q, v, a)
@@ -62,11 +62,11 @@ def operations(model, tree):
 @pytest.mark.parametrize("name", ["ur5", "panda", "puma560"])
 def test_grouping_saves_a_twelfth_of_the_operations_and_more(name):
     model = robot(name)
-    before, after = (operations(m, m.tree) for m in (model, sf.grouped(model)))
+    before, after = (operations(m, m.tree) for m in (model, sf.group_inertias(model)))
     assert after <= 0.92 * before
     q, v = sf.random_state(model, 100, seed=1)
     tau = sf.inverse_dynamics(model, q, v, v)
-    found = sf.inverse_dynamics(sf.grouped(model), q, v, v)
+    found = sf.inverse_dynamics(sf.group_inertias(model), q, v, v)
     assert np.abs(found - tau).max() <= 1e-12 * np.abs(tau).max()
 
 
@@ -166,15 +166,15 @@ def test_what_an_axis_askew_passes_on_has_weights_of_at_most_one():
 
 
 def test_zeros_of_a_grouped_model_are_exact():
-    for body in sf.grouped(sf.load("puma560")).tree.inertia[1:]:
+    for body in sf.group_inertias(sf.load("puma560")).tree.inertia[1:]:
         assert isinstance(body.m, Zero)
         assert isinstance(body.h.z, Zero)
         assert isinstance(body.I.yy, Zero)
 
 
 def test_grouping_twice_is_grouping_once():
-    once = sf.grouped(sf.load("tree6"))
-    twice = sf.grouped(once)
+    once = sf.group_inertias(sf.load("tree6"))
+    twice = sf.group_inertias(once)
     for a, b in zip(once.bodies, twice.bodies, strict=True):
         x, y = (np.array([float(p) for p in body.inertia.parameters()]) for body in (a, b))
         np.testing.assert_allclose(x, y, atol=1e-12)

@@ -13,7 +13,7 @@ from sixfold.compiler.graph import trace
 from sixfold.compiler.llvm import Layout, build
 from sixfold.compiler.llvm.runtime import jit, long_kernel
 from sixfold.compiler.llvm.runtime.long_kernel import LongKernel
-from sixfold.runtime.kernels.kernels import watched
+from sixfold.runtime.kernels.kernels import watch_kernels
 from tests.llvm.subroutine_functions import N, from_outside
 
 LANES = pytest.mark.parametrize("lanes", jit.WIDTHS)
@@ -220,7 +220,7 @@ def test_public_functions_take_few_and_many_states(monkeypatch, tmp_path):
     monkeypatch.setenv("SIXFOLD_CACHE_DIR", str(tmp_path))
     arm = sf.load("puma560").without(damping=True)  # no other test compiles it
     q, v = sf.random_state(arm, 20, seed=1)
-    with watched() as kernels:
+    with watch_kernels() as kernels:
         one = sf.derivatives.forward_dynamics_derivatives(arm, q[7], v[7], v[7])
         kernel = kernels["forward_dynamics_derivatives"]
         assert made(kernel) == {"few"}

@@ -15,7 +15,7 @@ from sixfold.compiler.llvm.modules import single_state
 from sixfold.compiler.llvm.modules.straight import MIN_STREAMING_BYTES, MIN_STREAMING_ROWS
 from sixfold.compiler.llvm.runtime.jit import WIDTHS
 from sixfold.quantities import readings as cores
-from sixfold.runtime.kernels.rolled_tree import trace_rolled
+from sixfold.runtime.kernels.rolled_tree import trace_loops
 from sixfold.runtime.kernels.threads import spread
 
 BIG = MIN_STREAMING_BYTES
@@ -360,11 +360,11 @@ def test_rolled_kernels_have_several_outputs(lanes, dtype):
     energy, force = (
         build("f", program, Layout(arrays, (shape,), dtype), data=data, lanes=lanes)[0]
         for (program, data), shape in (
-            (trace_rolled(cores.kinetic_energy, model, ["q", "v"]), (1,)),
-            (trace_rolled(cores.bias_force, model, ["q", "v"]), (model.nv,)),
+            (trace_loops(cores.kinetic_energy, model, ["q", "v"]), (1,)),
+            (trace_loops(cores.bias_force, model, ["q", "v"]), (model.nv,)),
         )
     )
-    program, data = trace_rolled(both, model, ["q", "v"], outputs=2)
+    program, data = trace_loops(both, model, ["q", "v"], outputs=2)
     layout = Layout(arrays, ((model.nv,), (1,)), dtype)
     kernel, _ = build("f", program, layout, data=data, lanes=lanes)
     scalar, _ = build("f", program, layout, data=data, lanes=1)

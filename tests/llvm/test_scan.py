@@ -116,7 +116,7 @@ def test_a_row_that_leaves_the_finite_numbers_is_noticed_wherever_it_is(lanes):
 
 def repeating(x, v, k, push):
     """A step that evaluates one long function three times, with signs and values from outside."""
-    from sixfold.runtime.kernels.scan import evaluated
+    from sixfold.runtime.kernels.scan import evaluate_once
 
     def pull(y, w):
         a, b, c = -y[0] * (k[0] * k[0]), w[1] - push[0], sf.math.cos(w[0])
@@ -124,9 +124,11 @@ def repeating(x, v, k, push):
             a, b = 0.5 * b + sf.math.sin(a), 0.25 * a - 0.5 * b * c - 0.1 * sf.math.sin(y[1])
         return [-a, b, y[1], k[0]]
 
-    first = evaluated(pull, x, v)
-    second = evaluated(pull, [a + 0.5 * b for a, b in zip(x, first, strict=False)], [x[1], -x[0]])
-    third = evaluated(pull, second[:2], [v[0] - first[0], v[1] - first[2]])
+    first = evaluate_once(pull, x, v)
+    second = evaluate_once(
+        pull, [a + 0.5 * b for a, b in zip(x, first, strict=False)], [x[1], -x[0]]
+    )
+    third = evaluate_once(pull, second[:2], [v[0] - first[0], v[1] - first[2]])
     return [
         third[0] + first[0],
         third[1] - second[0],

@@ -14,9 +14,9 @@ from sixfold.compiler.llvm.layout import schedule
 from sixfold.compiler.llvm.layout.pieces import MAX_BLOCKS, blocks_per_group
 from sixfold.compiler.llvm.layout.schedule import plan
 from sixfold.compiler.llvm.runtime.jit import WIDTHS
-from sixfold.quantities.dynamics import solved
+from sixfold.quantities.dynamics import forward_dynamics_reading
 from sixfold.runtime.kernels.kernels import for_kernel
-from sixfold.runtime.kernels.scan import evaluated
+from sixfold.runtime.kernels.scan import evaluate_once
 from sixfold.simulation.step import Setup
 
 FUSED = {
@@ -114,7 +114,7 @@ def stepping(name, integrator):
 def dynamics(name):
     """Return the program of forward dynamics; nothing is carried."""
     model = sf.load(name)
-    core = for_kernel(solved(model), model)
+    core = for_kernel(forward_dynamics_reading(model), model)
     return optimise(trace(core, (model.nq, model.nv, model.nv))), 0
 
 
@@ -193,7 +193,7 @@ def tangled(rng):
                 p, q = known[-1 - k], known[m % len(known)]
                 both.append([p, q, p + 0.25 * q, x[place % n]][kind])
             handed += both
-            known += evaluated(pull, both[:n], both[n:])
+            known += evaluate_once(pull, both[:n], both[n:])
             if next(picks) > 1:
                 known.append(known[-1] * 0.5 - x[next(picks) % n])
             if next(picks) > 2:
@@ -241,16 +241,16 @@ def pull(y, w):
 
 def late(x, h):
     """Results take the places of the arguments that others of them still read."""
-    first = evaluated(pull, x, x)
+    first = evaluate_once(pull, x, x)
     y = [a + h[0] * b for a, b in zip(x, first, strict=True)]
-    second = evaluated(pull, y, y)
+    second = evaluate_once(pull, y, y)
     return [second[2] * h[1], second[0] + y[0], second[1] + y[1] * y[0]]
 
 
 def turned(x, h):
     """Sines of inputs that are arguments too, and an input for a result."""
-    first = evaluated(pull, x, [sf.math.sin(x[0]), sf.math.cos(x[1]), sf.math.sin(x[2])])
-    second = evaluated(pull, first, [h[0], h[1], x[0]])
+    first = evaluate_once(pull, x, [sf.math.sin(x[0]), sf.math.cos(x[1]), sf.math.sin(x[2])])
+    second = evaluate_once(pull, first, [h[0], h[1], x[0]])
     return [
         second[0] + sf.math.sin(x[0]) * sf.math.cos(x[1]),
         x[0],

@@ -133,7 +133,7 @@ def test_forces_and_matrices_reduce_by_t(model):
 def test_motors_are_everywhere_but_at_floating_bases(model):
     found = model.coordinates
     bases = [k for joint in found.floating for k in range(model.nv)[joint.v]]
-    assert sorted([*bases, *found.actuated]) == list(range(model.nv))
+    assert sorted([*bases, *found.actuated_indices]) == list(range(model.nv))
     assert all(isinstance(joint.joint, sf.Free) for joint in found.floating)
 
 
@@ -158,7 +158,7 @@ def test_joints_with_several_coordinates_say_what_each_is():
         *("ball.wx", "ball.wy", "ball.wz", "hinge"),
     )
     assert found.quaternions == (("root", slice(3, 7)), ("ball", slice(7, 11)))
-    assert found.actuated == (6, 7, 8, 9)
+    assert found.actuated_indices == (6, 7, 8, 9)
     assert own_joint().coordinates.v_names == ("slot.0", "slot.1")
 
 

@@ -181,7 +181,7 @@ def test_joints_with_friction_springs_and_couplings_export_too(tmp_path):
 
 def test_grouping_by_hand_saves_nothing_more_where_axes_are_coordinate_axes():
     model = sf.load("puma560")
-    assert sf.export(model).operations <= sf.export(sf.grouped(model)).operations
+    assert sf.export(model).operations <= sf.export(sf.group_inertias(model)).operations
 
 
 def test_the_header_can_be_included_twice_and_from_cpp():

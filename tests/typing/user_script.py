@@ -104,7 +104,7 @@ def models(folder: Path) -> sf.Model:
     arm = sf.add_payload(arm, "lower", mass=1.0, com=(1.0, 0.0, 0.0))
     arm = sf.rename(arm, {"elbow": "knee"})
     arm = sf.replace_inertias(arm, {"lower": solid})
-    assert sf.lock_joints(arm, {"knee": 0.3}).nv == 1 and sf.grouped(arm).nv == 2
+    assert sf.lock_joints(arm, {"knee": 0.3}).nv == 1 and sf.group_inertias(arm).nv == 2
     assert sf.attach(arm, sf.random_tree(3, seed=1), to="lower", prefix="more_").nb == 5
     table = [sf.DHRow(a=1.0), sf.DHRow(a=1.0, inertia=solid)]
     assert sf.from_dh(table, convention="modified").nv == 2

@@ -11,7 +11,7 @@ from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget, InertiaForm
 from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
-from sixfold.model import grouped as grouped_model
+from sixfold.model import group_inertias as grouped_model
 from sixfold.progress import working
 
 Style = CodeLanguage | Literal["text", "latex", "html"]
@@ -133,7 +133,7 @@ def export(
     at: str | None,
     target: CodeTarget | None,
     out: str,
-    grouped: bool,
+    group_inertias: bool,
 ) -> None:
     """Write a function of ROBOT, a file or a name, as code that needs nothing else."""
     from sixfold.runtime import QUANTITIES
@@ -142,7 +142,7 @@ def export(
     where = f"{language}, where the type of the arguments decides"
     refuse_idle("--dtype", language != "c", where)
     model = load(robot)
-    if grouped:
+    if group_inertias:
         row = QUANTITIES.get(function)
         if row is not None and not getattr(row.reading, "joint_space", False):
             fix = "leave --grouped out: joint forces and what follows from them stay the same"

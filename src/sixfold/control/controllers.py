@@ -27,7 +27,7 @@ from sixfold.errors import (
     OptionError,
     StateError,
     UnlikelyInputWarning,
-    shown,
+    quote,
     visible,
     yes_or_no,
 )
@@ -42,7 +42,7 @@ from sixfold.quantities import (
     jacobian,
     mass_matrix,
 )
-from sixfold.runtime import Argument, checked, in_order, model_checked
+from sixfold.runtime import Argument, checked_array, in_order, require_model
 from sixfold.scalar import if_positive
 from sixfold.simulation.diagnostics import degree_notes
 from sixfold.spatial import Inertia
@@ -229,7 +229,7 @@ class ComputedTorque:
 
     def __post_init__(self) -> None:
         """Split the model: all but dry friction, and dry friction alone."""
-        rigid, dry = model_checked("computed_torque", self.model), None
+        rigid, dry = require_model("computed_torque", self.model), None
         if any(any(body.friction) or any(body.friction_negative) for body in rigid.bodies):
             # dry friction alone: a massless model without all other forces
             rigid = self.model.without(friction=True)
@@ -328,7 +328,7 @@ def gravity_compensation(model: Model) -> GravityCompensation:
         >>> np.allclose(held.q, [0.3, 0.0])
         True
     """
-    return GravityCompensation(model_checked("gravity_compensation", model))
+    return GravityCompensation(require_model("gravity_compensation", model))
 
 
 def pd(
@@ -362,7 +362,7 @@ def pd(
         >>> np.allclose(motion.q[-1], [0.5, 0.0], atol=1e-3)
         True
     """
-    model_checked("pd", model)
+    require_model("pd", model)
     yes_or_no("pd", gravity=gravity)
     goal = _goal("pd", model, target)
     return PD(model, goal, _gains(model, "kp", kp), _gains(model, "kd", kd), bool(gravity))
@@ -412,7 +412,7 @@ def pid(
         >>> np.allclose(motion.q[-1], [0.5, 0.0], atol=1e-3)
         True
     """
-    model_checked("pid", model)
+    require_model("pid", model)
     goal = _goal("pid", model, target)
     gains = {name: _gains(model, name, k) for name, k in (("kp", kp), ("ki", ki), ("kd", kd))}
     if sample_time is not None:
@@ -457,7 +457,7 @@ def filtered_velocity(
         >>> np.allclose(motion.q[-1], [0.5, 0.0], atol=1e-3)
         True
     """
-    model_checked("filtered_velocity", model)
+    require_model("filtered_velocity", model)
     _stateless("filtered_velocity", control)
     for joint in (free.joint for free in model.coordinates.free):
         if not joint.velocity_is_rate:
@@ -508,7 +508,7 @@ def disturbance_observer(
         De Luca, Albu-Schaeffer, Haddadin and Hirzinger, Collision Detection and Safe Reaction with
         the DLR-III Lightweight Manipulator Arm, IROS 2006.
     """
-    model_checked("disturbance_observer", model)
+    require_model("disturbance_observer", model)
     _stateless("disturbance_observer", control)
     yes_or_no("disturbance_observer", compensate=compensate)
     return DisturbanceObserver(model, control, _gains(model, "gain", gain), bool(compensate))
@@ -546,7 +546,7 @@ def computed_torque(
         >>> np.allclose(motion.q[-1], [1.0, -0.5], atol=1e-6)
         True
     """
-    model_checked("computed_torque", model)
+    require_model("computed_torque", model)
     if not callable(reference):
         raise ArgumentError(
             "computed_torque: argument 'reference'",
@@ -588,7 +588,7 @@ def operational_space(
         >>> np.allclose(sf.frame_pose(arm, motion.q[-1], "tip")[:3, 3], goal, atol=1e-3)
         True
     """
-    model_checked("operational_space", model)
+    require_model("operational_space", model)
     model.locate(frame)
     point = _numbers("operational_space", "target", target, 3)
     (stiffness,) = _numbers("operational_space", "kp", kp, 1)
@@ -623,7 +623,7 @@ def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
         >>> sf.control.saturated(model, pd)(0.0, np.zeros(1), np.zeros(1))
         array([3.])
     """
-    model_checked("saturated", model)
+    require_model("saturated", model)
     _callable("saturated", control)
     limit = tuple(model.effort_limit.tolist())
     return Saturated(control, limit, model.coordinates.v_names)
@@ -659,7 +659,7 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
         array([ 1. , -0.5])
     """
     a, b = (
-        checked("minimum_jerk", name, Argument(given, (), "a list of positions"))
+        checked_array("minimum_jerk", name, Argument(given, (), "a list of positions"))
         for name, given in (("start", start), ("goal", goal))
     )
     where = "minimum_jerk: arguments 'start' and 'goal'"
@@ -738,8 +738,8 @@ def _numbers(
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     if (n == 1 or spread) and (plain or getattr(value, "ndim", 1) == 0):
         value = [value] * n  # type: ignore[assignment]
-    array = checked(function, name, Argument(value, (n,), f"{n} numbers", labels=(names,)))
+    array = checked_array(function, name, Argument(value, (n,), f"{n} numbers", labels=(names,)))
     if array.ndim != 1 or array.dtype.kind != "f" or not np.isfinite(array).all():
         where, fix = f"{function}: argument '{name}'", "give one number for each coordinate"
-        raise StateError(where, f"{n} finite numbers", shown(value), fix)
+        raise StateError(where, f"{n} finite numbers", quote(value), fix)
     return tuple(map(float, array.tolist()))

@@ -38,8 +38,8 @@ from sixfold.runtime import (
     enough_memory,
     get_threads,
     leading_shape,
-    model_checked,
     numbers_array,
+    require_model,
     share,
     user_kernel,
 )
@@ -156,7 +156,7 @@ def inverse_kinematics(
         Sugihara, Solvability-Unconcerned Inverse Kinematics by the Levenberg-Marquardt Method, IEEE
         Transactions on Robotics 27, 2011.
     """
-    model_checked(NAME, model)
+    require_model(NAME, model)
     refuse_constraints(NAME, model, "close the loops with sixfold.loops.assemble")
     yes_or_no(NAME, limits=limits)
     count = step_count(NAME, "starts", starts)
@@ -456,7 +456,7 @@ def all_solutions(
         array([[ 0.1  ,  0.2  ,  0.3  , -2.742, -0.5  , -2.542],
                [ 0.1  ,  0.2  ,  0.3  ,  0.4  ,  0.5  ,  0.6  ]])
     """
-    model_checked(ALL_SOLUTIONS, model)
+    require_model(ALL_SOLUTIONS, model)
     refuse_constraints(ALL_SOLUTIONS, model, "close the loops with sixfold.loops.assemble")
     yes_or_no(ALL_SOLUTIONS, limits=limits)
     count = step_count(ALL_SOLUTIONS, "starts", starts)
@@ -561,7 +561,7 @@ def differential_ik(
         >>> np.allclose(sf.jacobian(arm, q, "dh6") @ v, wanted)
         True
     """
-    model_checked(DIFFERENTIAL_IK, model)
+    require_model(DIFFERENTIAL_IK, model)
     refuse_constraints(DIFFERENTIAL_IK, model, "add their rows as targets of another model")
     yes_or_no(DIFFERENTIAL_IK, limits=limits)
     for name, value, least in (("gain", gain, "> 0"), ("damping", damping, ">= 0")):

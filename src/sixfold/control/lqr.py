@@ -12,7 +12,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
 from sixfold.lazy import optional
-from sixfold.runtime import Argument, checked, enough_memory
+from sixfold.runtime import Argument, checked_array, enough_memory
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import step_length
 
@@ -182,7 +182,7 @@ def finite(function: str, name: str, value: Any) -> Array:
     """Return finite numbers."""
     where = f"{function}: argument '{name}'"
     fix = "pass a NumPy array of real, finite numbers"
-    array = checked(function, name, Argument(value, (), "numbers"))
+    array = checked_array(function, name, Argument(value, (), "numbers"))
     try:
         array = np.asarray(array, float)
     except (TypeError, ValueError, OverflowError) as error:

@@ -21,7 +21,7 @@ from sixfold.choices import SplineName
 from sixfold.errors import NotApplicableError, NumberError, OptionError, ShapeError, StateError
 from sixfold.model import Model
 from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy
-from sixfold.runtime import Argument, checked, enough_memory, in_order, model_checked
+from sixfold.runtime import Argument, checked_array, enough_memory, in_order, require_model
 from sixfold.runtime.quantity import refuse_constraints
 from sixfold.simulation import Trajectory
 from sixfold.simulation.arguments import choice, step_length
@@ -139,7 +139,7 @@ def plan_trajectory(
         >>> slow.q[:, 0].round(3)
         array([0.   , 0.104, 0.5  , 0.896, 1.   ])
     """
-    model_checked(NAME, model)
+    require_model(NAME, model)
     refuse_constraints(NAME, model, "plan for the joints that drive it")
     if len(model.coordinates.additive) != model.nq or not model.nq:
         where = f"model '{model.name}', some velocities of which are no rates of coordinates"
@@ -229,7 +229,7 @@ def _points(model: Model, waypoints: Any) -> Array:
     """Return waypoints as finite numbers."""
     names = (model.coordinates.q_names,)
     argument = Argument(waypoints, (model.nq,), "nq coordinates", labels=names)
-    given = checked(NAME, "waypoints", argument)
+    given = checked_array(NAME, "waypoints", argument)
     if given.ndim != 2 or len(given) < 2:
         fix = "give two configurations or more, one a row"
         raise ShapeError(NAME, "waypoints", f"(n, {model.nq}) with n >= 2", given.shape, fix)
@@ -252,7 +252,7 @@ def _limit(model: Model, name: str, given: Any, otherwise: Array | None) -> Arra
     if given is None:
         return np.full(model.nv, np.inf) if otherwise is None else otherwise
     given = in_order(NAME, name, given, [model.coordinates.v_names])
-    array = checked(NAME, name, Argument(given, (), "numbers"))
+    array = checked_array(NAME, name, Argument(given, (), "numbers"))
     try:
         array = np.asarray(array, float)
         wide = np.broadcast_to(array, (model.nv,))
@@ -276,7 +276,7 @@ def _knots(points: Array, times: Any, speed: Array) -> tuple[Array, float | None
             )
         at, duration = np.concatenate([[0.0], np.cumsum(lengths)]), None
     else:
-        at = _finite("times", checked(NAME, "times", Argument(times, (), "times")))
+        at = _finite("times", checked_array(NAME, "times", Argument(times, (), "times")))
         if at.shape != (len(points),):
             fix = "give one time for each waypoint"
             raise ShapeError(NAME, "times", f"({len(points)},)", at.shape, fix)

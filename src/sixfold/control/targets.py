@@ -36,8 +36,8 @@ from sixfold.model import Model
 from sixfold.model.validate import numbers_of
 from sixfold.quantities import readings
 from sixfold.quantities.kinematics import at_point
-from sixfold.runtime import Argument, Names, checked, names_along
-from sixfold.runtime.quantity import located
+from sixfold.runtime import Argument, Names, checked_array, names_along
+from sixfold.runtime.quantity import locate
 from sixfold.scalar import ZERO, Scalar, atan2, if_positive, sqrt, total
 from sixfold.spatial import Motion, Transform, Vector3, rotations
 
@@ -219,7 +219,7 @@ class Target(ABC):
         what = f"{type(self).__name__} of '{self.name}'"
         argument = Argument(getattr(self, self.holds), self.shape(model), "the goal")
         argument = replace(argument, labels=self.names(model))
-        given = checked(function, what, argument)
+        given = checked_array(function, what, argument)
         try:
             array = np.asarray(given, np.float64)
         except (TypeError, ValueError) as error:
@@ -637,7 +637,7 @@ def task_of(function: str, model: Model, targets: Targets, rates: bool = False) 
         target.check(function)
         name = getattr(target, "frame", None)
         if hasattr(target, "frame"):
-            located(function, model, name, "frame")
+            locate(function, model, name, "frame")
         if isinstance(target, Velocity) and not rates:
             fix = "use sixfold.control.differential_ik for velocities"
             raise ArgumentError(f"{function}: argument 'targets'", "goals of poses", target, fix)

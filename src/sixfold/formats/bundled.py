@@ -153,7 +153,7 @@ def licence(path: Path) -> str:
     family = root / path.relative_to(root).parts[0]
     for file in sorted(family.glob("*")):
         if re.match(r"(?i)licen[sc]e|copying", file.name) and file.is_file():
-            return _recognised(file.read_text("utf-8", "replace"))
+            return _license_name(file.read_text("utf-8", "replace"))
     manifest = family / "package.xml"
     if manifest.is_file():
         found = re.search(r"<license>([^<]{1,60})</license>", manifest.read_text("utf-8"))
@@ -162,7 +162,7 @@ def licence(path: Path) -> str:
     return "see package"
 
 
-def _recognised(text: str) -> str:
+def _license_name(text: str) -> str:
     if "Redistribution and use in source and binary forms" in text:
         third = re.search(r"Neither the names? of", text)
         return "BSD-3-Clause" if third else "BSD-2-Clause"

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from sixfold.errors import NotApplicableError, RobotFileError
 from sixfold.files import open_regular
-from sixfold.formats.xml import shown
+from sixfold.formats.xml import excerpt
 from sixfold.model import Mesh, Model, SourceInfo
 
 MAX_BYTES = 64 * 2**20
@@ -86,7 +86,7 @@ def mesh_path(model: Model, mesh: Mesh | str) -> Path:
     tried: list[str] = []
     outside: list[str] = []
     for allowed, path in _candidates(model.origin, name):
-        found = _resolved(path)
+        found = _resolve(path)
         if found is None or not found.is_file():
             tried.append(str(allowed))
         elif found.is_relative_to(allowed):
@@ -96,13 +96,13 @@ def mesh_path(model: Model, mesh: Mesh | str) -> Path:
     # a file that exists elsewhere is reported before one that is missing
     if outside:
         raise RobotFileError(
-            f"mesh '{shown(name)}' lies outside the folders that are allowed",
+            f"mesh '{excerpt(name)}' lies outside the folders that are allowed",
             file=model.origin.file,
             got=outside[0],
             fix="pass its folder as package_dirs to load, if you trust the file",
         )
     raise RobotFileError(
-        f"mesh '{shown(name)}' is not found",
+        f"mesh '{excerpt(name)}' is not found",
         file=model.origin.file,
         expected="a file under " + (", ".join(dict.fromkeys(tried)) or "package_dirs"),
         fix="pass the folder that holds the package as package_dirs to load",
@@ -121,7 +121,7 @@ def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
             return
         around = [here, *list(here.parents)[:PARENTS]]
         for folder in (*dirs, *around):
-            root = _resolved(folder)
+            root = _resolve(folder)
             if root is not None and folder.name == package:
                 yield root, folder / inside
             if root is not None:
@@ -130,7 +130,7 @@ def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
     elif not mark or scheme == "file":
         inside = unquote(rest) if mark else name
         for folder in (here, _package(here), *dirs):
-            root = _resolved(folder)
+            root = _resolve(folder)
             if root is not None:
                 yield root, here / inside
                 yield root, folder / inside
@@ -144,7 +144,7 @@ def _package(here: Path) -> Path:
     return here.parent if here.name.lower() in FILE_FOLDERS else here
 
 
-def _resolved(path: Path) -> Path | None:
+def _resolve(path: Path) -> Path | None:
     try:
         return path.resolve()
     except (OSError, ValueError, RuntimeError):

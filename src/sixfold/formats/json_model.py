@@ -12,7 +12,7 @@ from typing import Any
 
 from sixfold.errors import ModelError, NotApplicableError, UnknownNameError
 from sixfold.formats.json_nodes import Document, Node
-from sixfold.formats.xml import shown
+from sixfold.formats.xml import excerpt
 from sixfold.model import (
     STANDARD_JOINTS,
     Body,
@@ -125,7 +125,7 @@ def choose(node: Node, what: str, choices: Mapping[str, Any]) -> Any:
             f"the {what} is not known",
             f"choose one of the {what}s",
             expected=", ".join(choices),
-            got=shown(repr(kind)),
+            got=excerpt(repr(kind)),
         )
     return choices[kind]
 
@@ -214,7 +214,7 @@ def read_side_file(data: bytes, file: str, model: Model) -> Model:
             "is not a file of constraints",
             "write one as docs/robots.md shows, or with sixfold.save(..., constraints=...)",
             expected=f'"format": "{CONSTRAINTS_FORMAT}"',
-            got=shown(repr(root.value.get("format"))),
+            got=excerpt(repr(root.value.get("format"))),
         )
     top = root.fields(("format", "version", "constraints"))
     version(top["version"], CONSTRAINTS_VERSION)
@@ -260,7 +260,7 @@ class _Reader:
         except (ModelError, UnknownNameError) as error:
             node.fail(*reason(error))
         if made.name in self.found:
-            what = f"there is a constraint '{shown(made.name)}' already"
+            what = f"there is a constraint '{excerpt(made.name)}' already"
             node.fail(what, "give each a name of its own")
         self.found[made.name] = made
 
@@ -270,7 +270,7 @@ class _Reader:
         builder.base_name = self.model.base_name
         return builder
 
-    def made(self, builder: ConstraintBuilder) -> Constraint:
+    def build(self, builder: ConstraintBuilder) -> Constraint:
         """Return the constraint of a builder."""
         (made,) = builder.constraints_of(self.places, list(self.model.bodies))
         return made
@@ -287,7 +287,7 @@ def _loop(reader: _Reader, node: Node) -> Constraint:
         _placement(fields, "placement_b"),
         name=_name(fields),
     )
-    return reader.made(builder)
+    return reader.build(builder)
 
 
 def _rod(reader: _Reader, node: Node) -> Constraint:
@@ -301,7 +301,7 @@ def _rod(reader: _Reader, node: Node) -> Constraint:
         name=_name(fields),
         **points,
     )
-    return reader.made(builder)
+    return reader.build(builder)
 
 
 def _gear(reader: _Reader, node: Node) -> Constraint:
@@ -314,7 +314,7 @@ def _gear(reader: _Reader, node: Node) -> Constraint:
     offset = fields["offset"].number() if "offset" in fields else None
     follower = fields["follower"].text()
     builder = reader.builder().add_gear(follower, *terms, offset=offset, name=_name(fields))
-    return reader.made(builder)
+    return reader.build(builder)
 
 
 def _rolling(reader: _Reader, node: Node) -> Constraint:
@@ -322,7 +322,7 @@ def _rolling(reader: _Reader, node: Node) -> Constraint:
     fields = node.fields(keys, ("name", "placement_a", "placement_b"))
     shape = fields["shape"].text()
     if shape not in ROLLING_SHAPES:
-        got = shown(repr(shape))
+        got = excerpt(repr(shape))
         fields["shape"].fail(
             "is not known", "choose one", expected=" or ".join(ROLLING_SHAPES), got=got
         )
@@ -335,7 +335,7 @@ def _rolling(reader: _Reader, node: Node) -> Constraint:
         placement=_placement(fields, "placement_a"),
         name=_name(fields),
     )
-    made = reader.made(builder)
+    made = reader.build(builder)
     assert isinstance(made, Rolling)
     # the frame of the wheel as the file has it, not one of many with the same axis
     X = placement_of(f"constraint '{made.name}'", _placement(fields, "placement_b"))
@@ -407,7 +407,7 @@ def model_of_json(data: bytes, file: str) -> Model:
             "is not a sixfold model",
             "write one with sixfold.save",
             expected=f'"format": "{FORMAT}"',
-            got=shown(repr(root.value.get("format"))),
+            got=excerpt(repr(root.value.get("format"))),
         )
     # in version 1 there were no constraints
     newer = isinstance(root.value, dict) and root.value.get("version") == VERSION
@@ -445,7 +445,7 @@ def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
         size = joint.nq if per == "q" else joint.nv
         numbers[key] = fields[key].numbers(size, none=NO_LIMIT.get(key))
     name = fields["name"].text()
-    parent = _known(fields["parent"], known)
+    parent = _body_name(fields["parent"], known)
     ten = fields["inertia"].numbers(10)
     if ten[0] < 0:
         fix = "give the mass of the body [kg]"
@@ -465,11 +465,11 @@ def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
     return name
 
 
-def _known(node: Node, known: Mapping[str, int]) -> str:
+def _body_name(node: Node, known: Mapping[str, int]) -> str:
     name = node.text()
     if name not in known:
         node.fail(
-            f"there is no body '{shown(name)}' before this place",
+            f"there is no body '{excerpt(name)}' before this place",
             "name the base or a body that stands earlier",
         )
     return name
@@ -478,7 +478,7 @@ def _known(node: Node, known: Mapping[str, int]) -> str:
 def _frame(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> None:
     fields = node.fields(("name", "body", "placement"))
     try:
-        body = _known(fields["body"], known)
+        body = _body_name(fields["body"], known)
         builder.add_frame(fields["name"].text(), body, read_placement(fields["placement"]))
     except ModelError as error:
         node.fail(*reason(error))
@@ -497,7 +497,7 @@ def _geometry(node: Node, known: Mapping[str, int], optional: tuple[str, ...]) -
     fields = node.fields(GEOMETRY, optional)
     color = fields["color"]
     return Geometry(
-        body=known[_known(fields["body"], known)],
+        body=known[_body_name(fields["body"], known)],
         placement=read_placement(fields["placement"]),
         shape=_shape(fields["shape"]),
         color=None if color.value is None else color.numbers(4),

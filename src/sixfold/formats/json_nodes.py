@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from sixfold.errors import RobotFileError
-from sixfold.formats.xml import LARGEST, shown
+from sixfold.formats.xml import LARGEST, excerpt
 
 Path = tuple[str | int, ...]
 MAX_TOKENS = 2_000_000  #: In a longer file the line is that of the last place found.
@@ -99,7 +99,7 @@ class Node:
     def wrong(self, expected: str) -> NoReturn:
         """Raise an error about the type of this value."""
         self.fail(
-            "has the wrong type", "correct it", expected=expected, got=shown(repr(self.value))
+            "has the wrong type", "correct it", expected=expected, got=excerpt(repr(self.value))
         )
 
     def fields(self, keys: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Node]:
@@ -205,7 +205,7 @@ class Document:
         except _DoubleKeyError as error:
             key = str(error.args[0])
             line = line_of_second(self.text, key)
-            self.fail(f"the key '{shown(key)}' stands twice in one object", line, "keep one")
+            self.fail(f"the key '{excerpt(key)}' stands twice in one object", line, "keep one")
         except _ConstantError as error:
             line = self.text[: self.text.find(error.args[0])].count("\n") + 1
             self.fail(f"{error.args[0]} is not a number of JSON", line, "write null for no limit")
@@ -240,5 +240,5 @@ def _no_constants(name: str) -> NoReturn:
 
 def path_text(path: Path) -> str:
     """Return a path as people write it: bodies[3].joint.axis."""
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{shown(key)}" for key in path)
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{excerpt(key)}" for key in path)
     return text.removeprefix(".") or "the file"

@@ -90,7 +90,7 @@ def load(
         fix = "pass a path, or a name that `sixfold robots` lists"
         raise ArgumentError("load", "a path or the name of a robot", source, fix)
     _refuse_content(text)
-    folders = _listed(package_dirs)
+    folders = _folder_names(package_dirs)
     beside = None if constraints is None else path_of("load", constraints, "loops.json")
     # a name of a sample; anything else is a file
     path = _path(source, text)
@@ -106,7 +106,7 @@ def load(
         _warn(model)
     if beside is not None:
         model = read_side_file(files.read(beside), str(beside), model)
-    return _locked(model, lock)
+    return _lock(model, lock)
 
 
 def _refuse_content(text: str) -> None:
@@ -207,11 +207,11 @@ def _not_a_robot(path: Path, root: xml.Element) -> RobotFileError:
         "COLLADA": "this is a mesh: load the URDF that names it",
     }
     return RobotFileError(
-        f"the root element is <{xml.shown(root.tag)}>",
+        f"the root element is <{xml.excerpt(root.tag)}>",
         file=path,
         line=root.line,
         expected="<robot> (URDF) or <mujoco> (MJCF)",
-        got=f"<{xml.shown(root.tag)}>",
+        got=f"<{xml.excerpt(root.tag)}>",
         fix=advice.get(root.tag, "give a URDF or MJCF file"),
     )
 
@@ -229,7 +229,7 @@ def _without_mimics(mimic: str, where: str) -> None:
         raise NotApplicableError(f"load: option mimic={mimic!r}", where, fix)
 
 
-def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+def _folder_names(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Return the folders; a single one need not be in a list."""
     try:
         if isinstance(folders, (str, os.PathLike)):
@@ -241,7 +241,7 @@ def _listed(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
         raise ArgumentError("load: package_dirs", "paths", folders, fix) from None
 
 
-def _locked(model: Model, lock: Locks) -> Model:
+def _lock(model: Model, lock: Locks) -> Model:
     """Return the model with joints fixed; a single name need not be in a list."""
     if isinstance(lock, (str, tuple, list, Mapping)) and not lock:
         return model

@@ -41,10 +41,10 @@ from sixfold.formats.mjcf_document import (
     MeshFile,
     Place,
     read_document,
-    read_named,
+    read_reference,
     resolve_inside,
 )
-from sixfold.formats.xml import shown
+from sixfold.formats.xml import excerpt
 from sixfold.lazy import optional
 from sixfold.model import ContactOptions, Model, lock_joints
 from sixfold.spatial import Vector3
@@ -106,7 +106,7 @@ def _attach(
         return RobotFileError(what, file=place.file, line=place.line, element="<attach>", fix=fix)
 
     if each.model not in document.models:
-        what = f"no <model> has the name '{shown(each.model)}'"
+        what = f"no <model> has the name '{excerpt(each.model)}'"
         raise refuse(what, "name a <model> of the <asset> section")
     part, frame = _spec(mujoco, document.models[each.model], assets), spec.frame(each.frame)
     if each.body is None:
@@ -114,7 +114,7 @@ def _attach(
         return
     body = part.body(each.body)
     if body is None:
-        what = f"model '{shown(each.model)}' has no body '{shown(each.body)}'"
+        what = f"model '{excerpt(each.model)}' has no body '{excerpt(each.body)}'"
         raise refuse(what, "name one of its bodies")
     frame.attach_body(body, each.prefix, "")
 
@@ -147,7 +147,7 @@ def _drop_fields(mujoco: Any, spec: Any, document: Document) -> None:
 
 def _add_assets(mujoco: Any, spec: Any, document: Document, assets: dict[str, bytes]) -> None:
     """Give each mesh its content: the file's where it is needed, a cube elsewhere."""
-    needed = _needed(mujoco, spec)
+    needed = _required_meshes(mujoco, spec)
     for mesh in spec.meshes:
         source = document.meshes.get(mesh.name)
         if source is None:
@@ -160,7 +160,7 @@ def _add_assets(mujoco: Any, spec: Any, document: Document, assets: dict[str, by
             mesh.uservert = STAND_IN
 
 
-def _needed(mujoco: Any, spec: Any) -> dict[str, str]:
+def _required_meshes(mujoco: Any, spec: Any) -> dict[str, str]:
     """Return the meshes that an inertia or the size of a shape comes from, and a body of each."""
     always = int(spec.compiler.inertiafromgeom) == int(
         mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
@@ -173,7 +173,7 @@ def _needed(mujoco: Any, spec: Any) -> dict[str, str]:
         inferred = body.name != "world" and (always or not body.explicitinertial)
         if inferred or geom.type != mujoco.mjtGeom.mjGEOM_MESH:
             needed.setdefault(
-                geom.meshname, f"body '{shown(body.name)}'" if body.name else "a body"
+                geom.meshname, f"body '{excerpt(body.name)}'" if body.name else "a body"
             )
     return needed
 
@@ -205,7 +205,7 @@ def _mesh_bytes(document: Document, source: MeshFile, body: str) -> bytes:
     name = mesh_path(document, source.file)
     path = resolve_inside(document, name, source.place, "mesh file")
     try:
-        return read_named(path, source.place, f"mesh file '{shown(name)}'")
+        return read_reference(path, source.place, f"mesh file '{excerpt(name)}'")
     except RobotFileError as error:
         what = str(error).partition("\n")[0].partition(f":{source.place.line}: ")[2]
         raise RobotFileError(
@@ -220,7 +220,7 @@ def _mesh_bytes(document: Document, source: MeshFile, body: str) -> bytes:
 def _compile_error(message: str, document: Document) -> RobotFileError:
     """Turn a message of MuJoCo, which speaks of the text it got, to one about the file."""
     found = _LINE.findall(message)
-    place = _named(message, document)
+    place = _place_of_name(message, document)
     if found and 1 <= int(found[-1]) <= len(document.places):
         place = document.places[int(found[-1]) - 1]
     flat = " ".join(_LINE.sub("", message).split())
@@ -234,7 +234,7 @@ def _compile_error(message: str, document: Document) -> RobotFileError:
     )
 
 
-def _named(message: str, document: Document) -> Place:
+def _place_of_name(message: str, document: Document) -> Place:
     """Return the last place of the element that a message names, or the start of the file."""
     found = Place(str(document.path), 1, 1)
     name = _NAME.search(message)
@@ -290,7 +290,7 @@ def notes_on(
         count = m.neq - len(skipped)
         verb = "s hold" if count > 1 else " holds"
         notes.append(f"{count} equality constraint{verb} exactly here; MuJoCo's are soft")
-    for what, meaning, body in _aligned(m):
+    for what, meaning, body in _small_offsets(m):
         places = document.bodies
         add(what, meaning, places[body - 1] if len(places) == m.nbody - 1 else None)
     return notes, short
@@ -313,7 +313,7 @@ def _armatures(document: Document) -> Iterator[tuple[str, ...]]:
         yield what, meaning, "joint.springdamper"
 
 
-def _aligned(m: Any) -> Iterator[tuple[str, str, int]]:
+def _small_offsets(m: Any) -> Iterator[tuple[str, str, int]]:
     """Yield the inertial frames that MuJoCo takes for the body's, though they differ a little."""
     bodies = [b for b in range(1, m.nbody) if inertial_offset(m, b)]
     if bodies:

@@ -63,22 +63,22 @@ def names_of(m: Any) -> Names:
     A joint is called after its body, and a site whose name a body has already gets "_site".
     """
     raw = bytes(m.names)
-    bodies = _named(raw, m.name_bodyadr[: m.nbody], "body")
+    bodies = _unique_names(raw, m.name_bodyadr[: m.nbody], "body")
     taken = set(bodies)
     sites = []
-    for label in _named(raw, m.name_siteadr[: m.nsite], "site"):
+    for label in _unique_names(raw, m.name_siteadr[: m.nsite], "site"):
         sites.append(_fresh(f"{label}_site" if label in taken else label, taken))
         taken.add(sites[-1])
     defaults = [f"{bodies[int(b)]}_joint" for b in m.jnt_bodyid[: m.njnt]]
-    joints = _named(raw, m.name_jntadr[: m.njnt], "joint", defaults)
+    joints = _unique_names(raw, m.name_jntadr[: m.njnt], "joint", defaults)
     plain = [_text(raw, adr) for adr in m.name_geomadr[: m.ngeom]]
     materials = [_text(raw, adr) for adr in m.name_matadr[: m.nmat]]
     meshes = [_text(raw, adr) for adr in m.name_meshadr[: m.nmesh]]
-    equalities = _named(raw, m.name_eqadr[: m.neq], "equality")
+    equalities = _unique_names(raw, m.name_eqadr[: m.neq], "equality")
     return Names(bodies, joints, sites, plain, materials, meshes, equalities)
 
 
-def _named(
+def _unique_names(
     raw: bytes, addresses: Iterable[int], kind: str, defaults: Sequence[str] = ()
 ) -> list[str]:
     given = [_text(raw, adr) for adr in addresses]

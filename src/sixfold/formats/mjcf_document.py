@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from sixfold.errors import RobotFileError
 from sixfold.formats.files import read
-from sixfold.formats.xml import Element, Notes, parse, shown
+from sixfold.formats.xml import Element, Notes, excerpt, parse
 
 #: Sections with no counterpart, and what that means.
 SECTIONS = {
@@ -119,9 +119,9 @@ def _error(element: Element, file: str, name: str, what: str) -> RobotFileError:
         what,
         file=file,
         line=element.line,
-        element=f"<{shown(element.tag)}>",
+        element=f"<{excerpt(element.tag)}>",
         expected="numbers such as 1.5 or -2e-3, separated by spaces",
-        got=f'{name}="{shown(element.attributes[name])}"',
+        got=f'{name}="{excerpt(element.attributes[name])}"',
         fix="correct the number",
     )
 
@@ -244,7 +244,7 @@ def _read_into(document: Document, data: bytes) -> Document:
     root = parse(data, str(path), max_depth=MAX_DEPTH, forgive=notes.blemish)
     if root.tag != "mujoco":
         raise RobotFileError(
-            f"the root element is <{shown(root.tag)}>",
+            f"the root element is <{excerpt(root.tag)}>",
             file=path,
             line=root.line,
             expected="<mujoco>",
@@ -263,7 +263,7 @@ def _read_into(document: Document, data: bytes) -> Document:
     return document
 
 
-def read_named(path: Path, place: Place, called: str) -> bytes:
+def read_reference(path: Path, place: Place, called: str) -> bytes:
     """Return the content of a file that the document names; errors speak of that place."""
     try:
         return read(path)
@@ -290,7 +290,7 @@ def resolve_inside(document: Document, name: str, place: Place, role: str) -> Pa
         allowed = False
     if not allowed:
         raise RobotFileError(
-            f"{role} '{shown(name)}' lies outside the folders that may be read",
+            f"{role} '{excerpt(name)}' lies outside the folders that may be read",
             file=place.file,
             line=place.line,
             expected=f"a file under '{folder.parent}'",
@@ -341,7 +341,7 @@ def _count(document: Document, item: _Open, copies: float) -> None:
                 f"more than {limit:,} {what}",
                 file=item.place.file,
                 line=item.place.line,
-                element=f"<{shown(item.element.tag)}>",
+                element=f"<{excerpt(item.element.tag)}>",
                 fix="make the model smaller",
             )
 
@@ -409,7 +409,7 @@ def _mesh(document: Document, item: _Open, given: dict[str, str]) -> dict[str, s
         sizes = [abs(float(x)) for x in given["params"].split()]
         if math.prod(max(x, 1.0) for x in sizes) > 4096:
             raise RobotFileError(
-                f"a built-in mesh with params '{shown(given['params'])}'",
+                f"a built-in mesh with params '{excerpt(given['params'])}'",
                 file=place.file,
                 line=place.line,
                 element="<mesh>",
@@ -465,10 +465,10 @@ def _read_model(document: Document, item: _Open) -> None:
         raise _refusal(item, "no attribute 'file'", "name the file of the model")
     path = resolve_inside(document, name, place, "model file")
     if path in document.includes:
-        raise _refusal(item, f"'{shown(name)}' contains itself", "attach other files only")
+        raise _refusal(item, f"'{excerpt(name)}' contains itself", "attach other files only")
     if len(document.includes) > MAX_INCLUDES:
         raise _refusal(item, f"more than {MAX_INCLUDES} files are read", "join the files")
-    data = read_named(path, place, f"model file '{shown(name)}'")
+    data = read_reference(path, place, f"model file '{excerpt(name)}'")
     part = Document(path, document.notes, document.folders)
     part.elements, part.copies = document.elements, document.copies
     part.includes = {*document.includes, path}
@@ -503,11 +503,11 @@ def _include(document: Document, item: _Open) -> Iterator[_Open]:
         raise _refusal(item, "no attribute 'file'", "name the file to include")
     path = resolve_inside(document, name, place, "included file")
     if path in document.includes:
-        raise _refusal(item, f"'{shown(name)}' is included twice", "include each file once")
+        raise _refusal(item, f"'{excerpt(name)}' is included twice", "include each file once")
     if len(document.includes) > MAX_INCLUDES:
         raise _refusal(item, f"more than {MAX_INCLUDES} files are included", "join the files")
     document.includes.add(path)
-    data = read_named(path, place, f"included file '{shown(name)}'")
+    data = read_reference(path, place, f"included file '{excerpt(name)}'")
     root = parse(data, str(path), max_depth=MAX_DEPTH, forgive=document.notes.blemish)
     for child in root.children:
         yield _Open(

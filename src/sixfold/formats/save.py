@@ -59,11 +59,11 @@ def save(
     beside = _beside(model, suffix, constraints)
     # read everything back before anything is written
     alone = model if beside is None else model.without(constraints=True)
-    data = _encoded(write(alone), model)
+    data = _encode(write(alone), model)
     _check(alone, data, read, suffix)
     contents = {target: data}
     if beside is not None:
-        loops = _encoded(text_of(plain_side_file(model)), model)
+        loops = _encode(text_of(plain_side_file(model)), model)
         _check(model, loops, lambda found: read_side_file(found, "saved", alone), ".json")
         contents[beside] = loops
     write_files(contents)
@@ -95,7 +95,7 @@ def _json(data: bytes) -> Model:
     return read_json(data, "saved")
 
 
-def _encoded(text: str, model: Model) -> bytes:
+def _encode(text: str, model: Model) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:

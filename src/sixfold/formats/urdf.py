@@ -17,7 +17,7 @@ from sixfold.formats.urdf_elements import (
     pictures,
     read_joint,
 )
-from sixfold.formats.xml import LARGEST, Element, Fields, Notes, shown
+from sixfold.formats.xml import LARGEST, Element, Fields, Notes, excerpt
 from sixfold.model import Fixed, Free, Geometry, Link, Model, ModelBuilder, SourceInfo
 from sixfold.scalar import exact
 from sixfold.spatial import ZERO3, Inertia, Transform, Vector3
@@ -38,32 +38,32 @@ def root_of(file: str, links: Mapping[str, Any], joints: Mapping[str, UrdfJoint]
             if name not in links:
                 near = near_names(name, links)
                 joint.fail(
-                    f"its {end} link '{shown(name)}' does not exist",
+                    f"its {end} link '{excerpt(name)}' does not exist",
                     f"did you mean {', '.join(map(repr, near))}?" if near else "write the <link>",
                 )
         if joint.parent == joint.child:
             joint.fail(
-                f"link '{shown(joint.child)}' is its parent and its child",
+                f"link '{excerpt(joint.child)}' is its parent and its child",
                 "name another link as parent",
             )
         if joint.child in carried:
             other = carried[joint.child]
             joint.fail(
-                f"link '{shown(joint.child)}' already has a parent, "
-                f"by joint '{shown(other.name)}' on line {other.line}",
+                f"link '{excerpt(joint.child)}' already has a parent, "
+                f"by joint '{excerpt(other.name)}' on line {other.line}",
                 "remove one of the two joints: the links must make a tree",
             )
         carried[joint.child] = joint
     roots = [name for name in links if name not in carried]
     if len(roots) > 1:
         raise RobotFileError(
-            f"is a second root beside link '{shown(roots[0])}': no joint carries it",
+            f"is a second root beside link '{excerpt(roots[0])}': no joint carries it",
             file=file,
             line=links[roots[1]].line,
-            element=f"link '{shown(roots[1])}'",
+            element=f"link '{excerpt(roots[1])}'",
             expected="one link that is no joint's child",
-            got=f"{len(roots)}: {', '.join(map(shown, roots[:5]))}",
-            fix=f"write a joint with it as child, or with '{shown(roots[0])}' as child",
+            got=f"{len(roots)}: {', '.join(map(excerpt, roots[:5]))}",
+            fix=f"write a joint with it as child, or with '{excerpt(roots[0])}' as child",
         )
     _refuse_loops(links, carried)
     return roots[0]
@@ -79,7 +79,7 @@ def _refuse_loops(links: Mapping[str, Any], carried: Mapping[str, UrdfJoint]) ->
             if name in path:
                 loop = [*path][[*path].index(name) :]
                 carried[name].fail(
-                    f"joints close a loop through links {', '.join(map(shown, loop[:5]))}"
+                    f"joints close a loop through links {', '.join(map(excerpt, loop[:5]))}"
                     + (", ..." if len(loop) > 5 else ""),
                     "remove one joint of the loop: the links must make a tree",
                 )
@@ -108,7 +108,7 @@ def followers(joints: Mapping[str, UrdfJoint], notes: Notes) -> dict[str, Mimic]
         ]
         if still:
             why = "is fixed" if still[0] in joints else "does not exist"
-            what = f"follows joint '{shown(still[0])}', which {why}"
+            what = f"follows joint '{excerpt(still[0])}', which {why}"
             fix = "name a joint that moves, or remove the <mimic>"
             notes.blemish(joint.error(what, fix, line=joint.mimic.line), "it stays free")
             continue
@@ -137,7 +137,7 @@ def _check_master(joint: UrdfJoint, master: UrdfJoint) -> None:
     if master is joint:
         _fail(joint, "follows itself", "name another joint")
     if master.joint.nv != 1:
-        what = f"follows joint '{shown(master.name)}', which is {master.joint.kind}"
+        what = f"follows joint '{excerpt(master.name)}', which is {master.joint.kind}"
         _fail(joint, what, "name a joint of one freedom, or make this one fixed")
 
 
@@ -177,7 +177,7 @@ class UrdfReader:
         if not self.name:
             self.name = stem
             error = self.robot.error("has no name", 'write <robot name="...">')
-            self.notes.blemish(error, f"'{shown(stem)}' is read")
+            self.notes.blemish(error, f"'{excerpt(stem)}' is read")
         self.links: dict[str, UrdfLink] = {}
         self.joints: dict[str, UrdfJoint] = {}
         self.colors: dict[str, Color] = {}
@@ -214,10 +214,10 @@ class UrdfReader:
                 "expand the file first: xacro robot.urdf.xacro > robot.urdf",
             )
         else:
-            self.notes.add(f"<{shown(element.tag)}> in <robot>", element.line)
+            self.notes.add(f"<{excerpt(element.tag)}> in <robot>", element.line)
 
     def _link(self, link: Fields) -> None:
-        name = link.named("link")
+        name = link.read_name("link")
         if name in self.links:
             first = self.links[name].line
             link.fail(f"the name is taken by the link on line {first}", "rename one of them")
@@ -276,7 +276,7 @@ class UrdfReader:
                 ),
             }
 
-        return _built(builder, extra_fields, robot, joints)
+        return _build_model(builder, extra_fields, robot, joints)
 
     def _builder(self, base: str, floating: bool) -> ModelBuilder:
         """Return a builder with the root link as base, or on a free joint above the world."""
@@ -369,7 +369,7 @@ def _plane(normal: Vector3) -> Transform | None:
     return Transform(rotation_from_matrix(R), ZERO3)
 
 
-def _built(
+def _build_model(
     builder: ModelBuilder,
     extra_fields: Callable[[Attachments], dict[str, Any]],
     robot: Fields,
@@ -410,7 +410,7 @@ def _geometries(
     for link, picture in shown_by:
         body, X = attachments[link.name]
         if picture.by_reference and picture.material not in colors:
-            notes.say(f"material '{shown(picture.material)}' has no colour", picture.line)
+            notes.say(f"material '{excerpt(picture.material)}' has no colour", picture.line)
         shape = Geometry(
             body=body,
             placement=picture.placement if _at_rest(X) else (picture.placement @ X).map(exact),

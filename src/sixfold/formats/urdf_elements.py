@@ -9,7 +9,7 @@ from sys import float_info
 from typing import Any, NamedTuple, NoReturn
 
 from sixfold.errors import RobotFileError
-from sixfold.formats.xml import NONE, Fields, Notes, shown
+from sixfold.formats.xml import NONE, Fields, Notes, excerpt
 from sixfold.model import (
     Box,
     Capsule,
@@ -128,7 +128,7 @@ def inertia_from_center(m: float, X: Transform, six: Numbers) -> Inertia:
         X: link coordinates to those of the centre of mass.
         six: Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the centre of mass, in X's axes.
     """
-    xx, yy, zz, xy, xz, yz = six if X.E is IDENTITY3 else _turned(matrix_of_rotation(X.E), six)
+    xx, yy, zz, xy, xz, yz = six if X.E is IDENTITY3 else _rotate(matrix_of_rotation(X.E), six)
     x, y, z = map(float, X.r)
     # parallel axes: + m (c.c 1 - c c^T)
     I = (
@@ -139,7 +139,7 @@ def inertia_from_center(m: float, X: Transform, six: Numbers) -> Inertia:
     return Inertia(exact(m), h, Symmetric3(*map(exact, I)))
 
 
-def _turned(R: Numbers, six: Numbers) -> Numbers:
+def _rotate(R: Numbers, six: Numbers) -> Numbers:
     """Return the six elements of R I R^T."""
     xx, yy, zz, xy, xz, yz = six
     rows = (R[0:3], R[3:6], R[6:9])
@@ -206,7 +206,7 @@ class UrdfJoint(NamedTuple):
             what,
             file=self.file,
             line=line or self.line,
-            element=f"joint '{shown(self.name)}'",
+            element=f"joint '{excerpt(self.name)}'",
             expected=expected,
             fix=fix,
         )
@@ -214,7 +214,7 @@ class UrdfJoint(NamedTuple):
 
 def read_joint(joint: Fields, notes: Notes) -> UrdfJoint:
     """Return what one <joint> says."""
-    name = joint.named("joint")
+    name = joint.read_name("joint")
     inside = joint.open(notes, JOINT, CHILDREN)
     kind = _type(joint)
     axis = _axis(inside.get("axis"), notes) if kind in WITH_AXIS else None
@@ -239,9 +239,9 @@ def _type(joint: Fields) -> str:
     kind = OTHER_NAMES.get(given.lower(), given.lower())
     fix, listed = "choose one of the types", ", ".join(TYPES)
     if kind not in (*TYPES, "spherical"):
-        joint.fail("the joint type is not known", fix, expected=listed, got=f"{shown(given)!r}")
+        joint.fail("the joint type is not known", fix, expected=listed, got=f"{excerpt(given)!r}")
     if given not in TYPES:
-        what = f"the joint type {shown(given)!r} is not one of URDF"
+        what = f"the joint type {excerpt(given)!r} is not one of URDF"
         joint.repair(what, f"it is read as '{kind}'", fix, expected=listed)
     return kind
 
@@ -279,7 +279,7 @@ def _axis(element: Fields | None, notes: Notes) -> Vector3:
             "the axis has no direction",
             'give a vector such as xyz="0 0 1"',
             expected="a vector that is not zero",
-            got=f"{shown(element.element.attributes.get('xyz', ''))!r}",
+            got=f"{excerpt(element.element.attributes.get('xyz', ''))!r}",
         )
     # a vector of length 1 within rounding stays as the file gives it
     scale = 1.0 if abs(size - 1.0) < 1e-12 else size
@@ -482,7 +482,7 @@ def add_color(material: Fields, colors: dict[str, Color], notes: Notes) -> None:
     if by_reference:
         return
     if colors.setdefault(name, color) != color:
-        what, fix = f"material '{shown(name)}' has two colours", "give each its own name"
+        what, fix = f"material '{excerpt(name)}' has two colours", "give each its own name"
         material.repair(what, "the first is read", fix)
 
 
@@ -491,13 +491,13 @@ def _material(element: Fields | None, notes: Notes) -> tuple[str, Color, bool]:
     if element is None:
         return "", None, False
     try:
-        return _colored(element, notes)
+        return _read_material(element, notes)
     except RobotFileError as error:
         notes.blemish(error, "the colour is left out")
         return element.element.attributes.get("name", ""), None, False
 
 
-def _colored(element: Fields, notes: Notes) -> tuple[str, Color, bool]:
+def _read_material(element: Fields, notes: Notes) -> tuple[str, Color, bool]:
     inside = element.open(notes, NAME, MATERIAL, picture=True)
     name = element.element.attributes.get("name", "")
     if "texture" in inside:
@@ -521,7 +521,7 @@ def _shape(geometry: Fields, notes: Notes) -> Shape:
     inside = geometry.open(notes, NAME, GEOMETRY, picture=True)
     ours = inside.pop("sixfold", None)
     fix = "write one shape; a second shape wants a <visual> or <collision> of its own"
-    tags = [f"<{shown(child.tag)}>" for child in geometry.element.children]
+    tags = [f"<{excerpt(child.tag)}>" for child in geometry.element.children]
     if not inside:
         geometry.fail(
             "has no shape that is known",

@@ -76,11 +76,11 @@ def parse(
     except expat.ExpatError as error:
         repaired, faults = repair_xml(data, file)
         if not faults:
-            raise _malformed(data, file, error) from None
+            raise _syntax_error(data, file, error) from None
         try:
             root = _read(repaired, file, contents, max_depth, faults)
         except expat.ExpatError:
-            raise _malformed(data, file, error) from None
+            raise _syntax_error(data, file, error) from None
     for fault, reading in faults:
         forgive(fault, reading)
     return root
@@ -111,7 +111,7 @@ def _read(
             open_[-1].children.append(element)
         open_.append(element)
         if attributes and sum(map(len, attributes.values())) > MAX_ATTRIBUTES:
-            what = f"<{shown(tag)}> has attributes of more than {MAX_ATTRIBUTES:,} characters"
+            what = f"<{excerpt(tag)}> has attributes of more than {MAX_ATTRIBUTES:,} characters"
             refuse(what, "shorten the attribute")
         if elements > MAX_ELEMENTS:
             refuse(f"more than {MAX_ELEMENTS:,} elements", "split the file")
@@ -161,7 +161,7 @@ def _read(
     return root
 
 
-def _malformed(data: bytes, file: str, error: expat.ExpatError) -> RobotFileError:
+def _syntax_error(data: bytes, file: str, error: expat.ExpatError) -> RobotFileError:
     reason = expat.ErrorString(error.code)
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]:
         return _encoding(file, reason)
@@ -188,7 +188,7 @@ def _encoding(file: str, reason: str) -> RobotFileError:
     )
 
 
-def shown(text: object) -> str:
+def excerpt(text: object) -> str:
     """Return a text short enough for a message, on one line."""
     cut = str(text)[: SHOWN + 1]
     flat = visible(cut)
@@ -337,7 +337,7 @@ class Fields:
     def name(self) -> str:
         """The name for people, with those of the elements around it."""
         if self._kind:
-            return f"{self._kind} '{shown(self._name)}'"
+            return f"{self._kind} '{excerpt(self._name)}'"
         return self._name if self._parent is None else f"{self._parent.name}: <{self._name}>"
 
     # -- errors
@@ -388,7 +388,7 @@ class Fields:
         if element.text is not None:
             text, line = element.text
             fix = "remove the text, or write the '<' that it may lack"
-            what = f"has text between its elements: {shown(text)!r}"
+            what = f"has text between its elements: {excerpt(text)!r}"
             self.repair(what, "the text is left out", fix, line=line)
         if not element.attributes.keys() <= attributes:
             self._unknown_attributes(notes, attributes)
@@ -396,14 +396,14 @@ class Fields:
         for child in element.children:
             tag = child.tag
             if tag not in single and tag not in many and tag.lower() in (single | many):
-                self._capitals(f"<{shown(tag)}>", f"<{tag.lower()}>", child.line)
+                self._capitals(f"<{excerpt(tag)}>", f"<{tag.lower()}>", child.line)
                 tag = child.tag = tag.lower()
             if tag in found:
                 self._second(found[tag], child, picture or tag in LOOSE)
             elif tag in single:
                 found[tag] = Fields(self.file, child, tag, self)
             elif tag not in many:
-                notes.add(f"<{shown(tag)}> in <{element.tag}>", child.line)
+                notes.add(f"<{excerpt(tag)}> in <{element.tag}>", child.line)
         return found
 
     def _unknown_attributes(self, notes: Remarks, known: frozenset[str]) -> None:
@@ -412,10 +412,10 @@ class Fields:
         for name in [name for name in element.attributes if name not in known]:
             small = name.lower()
             if small in known and small not in element.attributes:
-                self._capitals(f"attribute '{shown(name)}'", f"'{small}'", element.line)
+                self._capitals(f"attribute '{excerpt(name)}'", f"'{small}'", element.line)
                 element.attributes[small] = element.attributes.pop(name)
             elif not name.startswith("xmlns"):
-                notes.add(f"attribute '{shown(name)}' of <{element.tag}>", element.line)
+                notes.add(f"attribute '{excerpt(name)}' of <{element.tag}>", element.line)
 
     def _capitals(self, what: str, small: str, line: int) -> None:
         self.repair(f"{what} is in capitals", f"it is read as {small}", "write it small", line=line)
@@ -438,7 +438,7 @@ class Fields:
             if child.tag in tags:
                 yield Fields(self.file, child, child.tag, self)
 
-    def named(self, kind: str) -> str:
+    def read_name(self, kind: str) -> str:
         """Return the attribute 'name' and use it in errors from now on."""
         self._name, self._kind = self.text("name"), kind
         return self._name
@@ -491,7 +491,7 @@ class Fields:
         listed = value.replace(",", " ").split()
         if "," in value and n > 1 and len(listed) == n and all(map(_plain, listed)):
             what, fix = f"attribute '{attribute}' has commas", "write blanks between the numbers"
-            self.repair(what, "they are read as blanks", fix, got=f"{shown(value)!r}")
+            self.repair(what, "they are read as blanks", fix, got=f"{excerpt(value)!r}")
             words = listed
         if n == 1 and len(words) > 1:
             words = [value]
@@ -500,7 +500,7 @@ class Fields:
                 f"attribute '{attribute}' has the wrong number of numbers",
                 "write the numbers with blanks between them and a point for decimals",
                 expected=f"{n} numbers" if n > 1 else "a number",
-                got=f"{shown(value)!r}",
+                got=f"{excerpt(value)!r}",
             )
         return tuple(self._one(attribute, value, word, infinite) for word in words)
 
@@ -516,14 +516,14 @@ class Fields:
                 f"attribute '{attribute}' is not a number",
                 _advice(word),
                 expected="a number such as -0.5 or 1e-3" + (", or inf" if infinite else ""),
-                got=f"{shown(value)!r}",
+                got=f"{excerpt(value)!r}",
             )
         if abs(x) > LARGEST and not (infinite and math.isfinite(x)):
             self.fail(
                 f"attribute '{attribute}' is too large",
                 "correct the number",
                 expected=f"at most {LARGEST:g} in size",
-                got=shown(word),
+                got=excerpt(word),
             )
         return x
 
@@ -531,7 +531,7 @@ class Fields:
         """Refuse a value that xacro should have replaced."""
         if "${" in value or "$(" in value:
             self.fail(
-                f"attribute '{attribute}' = {shown(value)!r} is an expression of xacro, "
+                f"attribute '{attribute}' = {excerpt(value)!r} is an expression of xacro, "
                 "which has not been run",
                 "expand the file first: xacro robot.urdf.xacro > robot.urdf",
             )

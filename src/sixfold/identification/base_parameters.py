@@ -21,7 +21,7 @@ from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
 from sixfold.quantities import random_state, readings, regressor
 from sixfold.quantities.readings import page
-from sixfold.runtime import model_checked, per_model, quantity
+from sixfold.runtime import per_model, quantity, require_model
 from sixfold.scalar import Scalar, Zero
 from sixfold.show import block, folded, plain, table
 from sixfold.symbolic.polynomial import MAX_WORK, Polynomial
@@ -88,7 +88,7 @@ def base_projection(model: Model) -> BaseProjection:
 
     Reference: Gautier, Numerical Calculation of the Base Inertial Parameters of Robots, 1991.
     """
-    model_checked("base_projection", model)
+    require_model("base_projection", model)
     refuse_many_bodies("base_projection", model)
     return _projection(model)
 
@@ -97,7 +97,7 @@ def refuse_many_bodies(function: str, model: Model) -> None:
     """Refuse a model whose regressor would be too large."""
     if model.nb > MAX_BODIES:
         where = f"model '{model.name}' of {model.nb} bodies"
-        fix = f"lock joints until at most {MAX_BODIES} move, or use sixfold.grouped for its form"
+        fix = f"lock joints until at most {MAX_BODIES} move, or use sixfold.group_inertias instead"
         raise NotApplicableError(function, where, fix)
 
 
@@ -193,7 +193,7 @@ def base_regressor(
         >>> np.allclose(Y @ beta, sf.inverse_dynamics(arm, q, v, np.ones((5, 2))))
         True
     """
-    model_checked("base_regressor", model)
+    require_model("base_regressor", model)
     refuse_many_bodies("base_regressor", model)
     return _base_call(model)(model, q, v, a, out=out, backend=backend)
 
@@ -306,7 +306,7 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
         hz2 = hz2 = -1.0
         Jyy2 = Jyy2 = 1.33
     """
-    model_checked("base_parameters", model)
+    require_model("base_parameters", model)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise OptionError("base_parameters", "limit", "a whole number >= 1", limit)
     refuse_many_bodies("base_parameters", model)

@@ -26,7 +26,7 @@ from sixfold.model import Model
 from sixfold.model.validate import generator_of
 from sixfold.quantities import gravity_force as weight
 from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy, random_state
-from sixfold.runtime import in_order, model_checked
+from sixfold.runtime import in_order, require_model
 from sixfold.simulation import Trajectory
 
 SHARE = 0.01  # noise of a joint's torque relative to its limit, where it is not given
@@ -211,7 +211,7 @@ def excitation(
     Reference: Swevers, Ganseman, Tukel, De Schutter and Van Brussel, Optimal Robot Excitation and
     Identification, 1997.
     """
-    model = model_checked("excitation", model)
+    model = require_model("excitation", model)
     where = "excitation"
     duration = positive(where, "duration", duration, "a time > 0 [s]")
     dt = positive(where, "dt", dt, "a time > 0 [s]")

@@ -449,7 +449,7 @@ def activity(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
 def balance_rows(problem: IdentificationProblem, sums: Sums) -> Array:
     """Return which rows have no measured force: a floating base, joints with unknown gains."""
     light: Array = _targets(sums) < BALANCED * activity(problem, sums, problem.base @ problem.start)
-    light[list(problem.model.coordinates.actuated)] = False
+    light[list(problem.model.coordinates.actuated_indices)] = False
     return light | np.isnan(problem.choice.gains)
 
 

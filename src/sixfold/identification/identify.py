@@ -68,7 +68,7 @@ from sixfold.identification.suspects import (
 )
 from sixfold.model import Model
 from sixfold.quantities import inverse_dynamics
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 
 REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
 UNPHYSICAL = 2.0  # ratio of residuals, physical to free, from which on the data contradict physics
@@ -173,7 +173,7 @@ def identify(
     Reference: Atkeson, An and Hollerbach, 1986; Gautier and Khalil, 1990; Rucker and Wensing, 2022.
     """
     began = time.perf_counter()
-    model = model_checked("identify", model)
+    model = require_model("identify", model)
     yes_or_no("identify", consistent=consistent)
     if robust is not None:
         yes_or_no("identify", robust=robust)

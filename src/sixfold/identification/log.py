@@ -28,7 +28,7 @@ from sixfold.errors import (
 from sixfold.files import open_regular, path_of
 from sixfold.lazy import optional
 from sixfold.model import Model
-from sixfold.runtime import last_labels, model_checked
+from sixfold.runtime import last_labels, require_model
 from sixfold.simulation.trajectory_files import first_line, read_arrays
 
 # what arrays and columns may be called
@@ -49,7 +49,7 @@ Column = str | int  # A column by its name or its number, counted from 0
 
 def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[str, Any]:
     """Return the arrays of a log by the names of `Log`."""
-    model_checked("Log.read", model)
+    require_model("Log.read", model)
     source = path_of("Log.read", path, "log.npz")
     chosen = _check_columns(columns)
     suffix = source.suffix.lower()
@@ -66,7 +66,7 @@ def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[s
     for name in NAMES:
         labels = sizes.get(name, model.coordinates.v_names)
         found[name] = _find_array(source, table, name, labels, chosen.get(name))
-    motors = [model.coordinates.v_names[k] for k in model.coordinates.actuated]
+    motors = [model.coordinates.v_names[k] for k in model.coordinates.actuated_indices]
     if found["tau"] is None and len(motors) < model.nv:  # a floating base has no motors
         found["tau"] = _find_array(source, table, "tau", motors, chosen.get("tau"))
     for name, words in (("q", "positions"), ("tau", "joint forces")):

@@ -413,7 +413,9 @@ def choice_of(
     if model.constraints:
         fix = "remove the loops (model.without(constraints=True)) and give the forces of the tree"
         raise NotApplicableError(where, f"model '{model.name}', which has closed loops", fix)
-    joints = tuple(j for i, j in model.coordinates.additive if j in model.coordinates.actuated)
+    joints = tuple(
+        j for i, j in model.coordinates.additive if j in model.coordinates.actuated_indices
+    )
     dry = "" if friction in (False, "viscous") else "both"
     return Choice(
         bodies=_bodies(model, bodies, where),

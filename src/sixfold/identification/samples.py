@@ -348,7 +348,7 @@ def standing_still(model: Model, log: Log) -> list[DataFinding]:
     if still:
         what = f"{listed(still)} did not move: what these joints alone would show stays unknown"
         found.append(DataFinding("warning", "constant-joint", what))
-    motors = model.coordinates.actuated
+    motors = model.coordinates.actuated_indices
     tau = log.tau
     dead = [model.coordinates.v_names[j] for j in motors if np.ptp(tau[:, j]) == 0]
     if dead and len(tau) > 1:
@@ -440,7 +440,7 @@ def source_of(
 def _force_names(model: Model, tau: Any) -> Sequence[str]:
     """Return the names of measured joint forces: of all joints, or of those with a motor."""
     coordinates = model.coordinates
-    motors = [coordinates.v_names[k] for k in coordinates.actuated]
+    motors = [coordinates.v_names[k] for k in coordinates.actuated_indices]
     shape = getattr(tau, "shape", ())
     return motors if shape and shape[-1] == len(motors) else coordinates.v_names
 
@@ -577,7 +577,7 @@ def match_model(model: Model, log: Log) -> Log:
     if log.tau is None:
         fix = "pass tau=, measured joint forces or motor currents"
         raise ArgumentError("identify: argument 'tau'", "joint forces", None, fix)
-    motors = list(model.coordinates.actuated)
+    motors = list(model.coordinates.actuated_indices)
     tau = log.tau
     if tau.shape[1] == len(motors) < model.nv:
         full = np.zeros((len(log), model.nv))

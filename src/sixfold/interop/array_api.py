@@ -20,7 +20,7 @@ import numpy as np
 from sixfold.arrays import Shape
 from sixfold.errors import ArgumentError, NumberError, ShapeError
 from sixfold.model import Model
-from sixfold.runtime import Argument, ArrayFunction, array_function, checked
+from sixfold.runtime import Argument, ArrayFunction, array_function, checked_array
 from sixfold.scalar import BY_NAME, Rule
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def _on_one_device(core: ArrayFunction, xp: Any, like: Any, given: Sequence[Any]
 
 def _numpy_arrays(core: ArrayFunction, given: Sequence[Any]) -> list[Any]:
     plain = [
-        checked(core.name, name, Argument(x, shape, f"shape {shape} for one state"))
+        checked_array(core.name, name, Argument(x, shape, f"shape {shape} for one state"))
         for name, x, shape in zip(core.names, given, core.inputs, strict=True)
     ]
     dtype = np.result_type(*plain) if plain else np.dtype(float)

@@ -15,7 +15,7 @@ from sixfold.errors import ArgumentError, NotApplicableError, NumberError, Unkno
 from sixfold.formats.mjcf_arrays import BALL, FREE, names_of
 from sixfold.model import Free, Joint, Model, Planar, Spherical
 from sixfold.quantities import body_poses
-from sixfold.runtime import Argument, checked
+from sixfold.runtime import Argument, checked_array
 from sixfold.scalar import together
 from sixfold.spatial.rotations import matrices_to_quaternions, quaternions_to_matrices
 
@@ -488,7 +488,7 @@ def _checked(
 ) -> Array:
     sizes = " x ".join(map(str, shape))
     labels = (names,) * len(shape)
-    array = checked(function, argument, Argument(x, shape, f"{sizes} numbers", labels=labels))
+    array = checked_array(function, argument, Argument(x, shape, f"{sizes} numbers", labels=labels))
     if array.dtype.kind != "f":
         where = f"{function}: argument '{argument}'"
         raise NumberError(where, "plain numbers", "symbols", "give the state in numbers")

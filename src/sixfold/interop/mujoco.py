@@ -33,7 +33,7 @@ from sixfold.model import (
     Universal,
 )
 from sixfold.model.validate import check_name
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.simulation.contact import Ground, JointLaw, scene_of
 from sixfold.spatial import Inertia, Transform
 from sixfold.spatial.rotations import matrices_to_quaternions
@@ -203,7 +203,7 @@ def to_mujoco(model: Model) -> Any:
         True
     """
     mujoco = mujoco_package()
-    model_checked("to_mujoco", model)
+    require_model("to_mujoco", model)
     spec, bodies = robot_spec(mujoco, model)
     add_equalities(mujoco, spec, model, bodies)
     return compiled_spec(mujoco, spec, model)

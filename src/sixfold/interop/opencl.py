@@ -38,7 +38,7 @@ from sixfold.errors import (
 from sixfold.interop.array_api import in_order, leading_shape, refuse_dtype
 from sixfold.lazy import optional
 from sixfold.model import Model
-from sixfold.runtime import Argument, ArrayFunction, array_function, checked, model_checked
+from sixfold.runtime import Argument, ArrayFunction, array_function, checked_array, require_model
 from sixfold.simulation.contact import Ground
 from sixfold.simulation.joint_stops import JointStops
 from sixfold.simulation.rollout import Asked, asked_for, step_times, warn_not_finite
@@ -133,7 +133,7 @@ class OpenclFunction:
     def _from_host(self, given: list[Any]) -> tuple[Any, ...]:
         array, core = optional("pyopencl.array", FUNCTION), self._core
         plain = [
-            checked(core.name, name, Argument(x, shape, f"shape {shape} for one state"))
+            checked_array(core.name, name, Argument(x, shape, f"shape {shape} for one state"))
             for name, x, shape in zip(core.names, given, core.inputs, strict=True)
         ]
         dtype = np.result_type(*plain)
@@ -276,7 +276,7 @@ def opencl_rollout(
         >>> q.shape, np.allclose(q, sf.rollout(model, q0, None, dt=1e-3, steps=100, every=10)[0])
         ((1000, 10, 1), True)
     """
-    model_checked(ROLLOUT, model)
+    require_model(ROLLOUT, model)
     one_of(ROLLOUT, "math", MATH, math)
     double = math == "kernel" or dtype == "float64"
     given = (q0, v0, tau, parameters, x0, f_ext, inertias)

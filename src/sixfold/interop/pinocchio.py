@@ -27,7 +27,7 @@ from sixfold.model import (
     Universal,
 )
 from sixfold.model.validate import check_name
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.spatial import Inertia, Transform
 
 X, Y, Z = np.eye(3)
@@ -71,7 +71,7 @@ def to_pinocchio(model: Model) -> Any:
         True
     """
     pin = pinocchio_package()
-    model_checked("to_pinocchio", model)
+    require_model("to_pinocchio", model)
     robot = pin.Model()
     robot.name = model.name
     robot.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))

@@ -12,7 +12,7 @@ from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints
 from sixfold.quantities import frame_pose, gravity_force, inverse_mass_matrix, neutral
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.scalar import Scalar, cos, if_positive, sin, sqrt
 from sixfold.simulation.contact import ContactPoint, Ground
 from sixfold.spatial import Inertia
@@ -95,7 +95,7 @@ def reacher(robot: str | Model = "panda", frame: str | None = None) -> Task:
         robot: an arm with limits, a name as `sixfold.load` takes it; fingers are locked.
         frame: the hand; by default the last frame or body.
     """
-    arm = _arm(load(robot) if isinstance(robot, str) else model_checked("reacher", robot))
+    arm = _arm(load(robot) if isinstance(robot, str) else require_model("reacher", robot))
     hand = frame or (arm.frame_names[-1] if arm.frame_names else arm.body_names[-1])
     bounded = np.isfinite(arm.lower_position) & np.isfinite(arm.upper_position)
     low = np.where(bounded, arm.lower_position, -1.0)

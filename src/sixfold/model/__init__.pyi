@@ -26,7 +26,7 @@ from sixfold.model.geometry import Mesh as Mesh
 from sixfold.model.geometry import Shape as Shape
 from sixfold.model.geometry import SourceInfo as SourceInfo
 from sixfold.model.geometry import Sphere as Sphere
-from sixfold.model.grouping import grouped as grouped
+from sixfold.model.grouping import group_inertias as group_inertias
 from sixfold.model.joint import Joint as Joint
 from sixfold.model.joint import JointState as JointState
 from sixfold.model.model import Model as Model

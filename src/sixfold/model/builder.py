@@ -22,7 +22,7 @@ from sixfold.errors import (
     UnknownNameError,
     UnlikelyInputWarning,
     kind_of,
-    shown,
+    quote,
     visible,
 )
 from sixfold.model.body import Body, Coupling, Frame, Numbers
@@ -114,7 +114,7 @@ class ConstraintBuilder:
         """
         where, name = self._name("close", body_a, body_b, name)
         if not isinstance(joint, Joint):
-            raise ModelError(where, f"joint is {shown(joint)}", "pass a joint, as Revolute('z')")
+            raise ModelError(where, f"joint is {quote(joint)}", "pass a joint, as Revolute('z')")
         if isinstance(joint, Free) or joint.nv > 5:
             what = f"a {joint.kind} joint forbids nothing"
             raise ModelError(where, what, "close loops with a joint of fewer freedoms")
@@ -187,7 +187,7 @@ class ConstraintBuilder:
         where = self._new(f"gear of joint '{follower}'", label)
         pairs = all(isinstance(pair, tuple) and len(pair) == 2 for pair in leaders)
         if not pairs or (not leaders and offset is None):
-            raise ModelError(where, f"leaders {shown(leaders)}", "give pairs (joint name, ratio)")
+            raise ModelError(where, f"leaders {quote(leaders)}", "give pairs (joint name, ratio)")
         terms: list[tuple[str, tuple[float, ...]]] = []
         for leader, given in leaders:
             check_name(f"{where}: a leader", leader)
@@ -242,7 +242,7 @@ class ConstraintBuilder:
         if not size:
             raise ModelError(where, "radius = 0", "give a radius above zero [m]")
         if not isinstance(shape, str) or shape not in ("disc", "ball"):
-            raise ModelError(where, f"shape is {shown(shape)}", "choose 'disc' or 'ball'")
+            raise ModelError(where, f"shape is {quote(shape)}", "choose 'disc' or 'ball'")
         XP = placement_of(where, placement)
         p = numbers_of(where, "center", center, 3)
         # the wheel's frame: its z axis is the axis of the disc
@@ -414,7 +414,7 @@ class ModelBuilder(ConstraintBuilder):
             velocity_limit: speed limit.
             effort_limit: joint force limit.
         """
-        check_name(f"body {shown(name)}", name)
+        check_name(f"body {quote(name)}", name)
         where = f"body '{name}'"
         for option, other in (("parent", parent), ("joint_name", joint_name)):
             if other is not None:
@@ -423,7 +423,7 @@ class ModelBuilder(ConstraintBuilder):
             raise ModelError(where, "the name is already taken", "give each body its own name")
         if not isinstance(joint, Joint):
             fix = "pass a joint such as Revolute('z')"
-            raise ModelError(where, f"joint is {shown(joint)}", fix)
+            raise ModelError(where, f"joint is {quote(joint)}", fix)
         X = placement_of(where, placement)
         body_inertia = Inertia.zero() if inertia is None else inertia_of(where, inertia)
         nq, nv = joint.nq, joint.nv
@@ -468,7 +468,7 @@ class ModelBuilder(ConstraintBuilder):
         self, name: str, parent: str, placement: Transform | Sequence[float] | None = None
     ) -> ModelBuilder:
         """Add a named frame fixed to a body, another frame or the base."""
-        check_name(f"frame {shown(name)}", name)
+        check_name(f"frame {quote(name)}", name)
         check_name(f"frame '{name}': argument 'parent'", parent)
         self._frames.append((name, parent, placement_of(f"frame '{name}'", placement)))
         return self
@@ -480,7 +480,7 @@ class ModelBuilder(ConstraintBuilder):
         check_name("couple: argument 'follower'", follower)
         where = f"coupling of joint '{follower}'"
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in masters):
-            raise ModelError(where, f"masters {shown(masters)}", "give pairs (joint name, ratio)")
+            raise ModelError(where, f"masters {quote(masters)}", "give pairs (joint name, ratio)")
         for master, _ in masters:
             check_name(f"{where}: a master", master)
         terms = tuple((name, numbers_of(where, "ratio", ratio, 1)[0]) for name, ratio in masters)
@@ -670,7 +670,7 @@ def _extra_fields(
     if not isinstance(fields, Mapping) or any(name not in known for name in fields):
         fix = "return a dictionary with geometries or origin"
         raise CallbackError(
-            "build: argument 'extra_fields'", "fields of the model", shown(fields), fix
+            "build: argument 'extra_fields'", "fields of the model", quote(fields), fix
         )
     return dict(fields)
 

@@ -136,7 +136,7 @@ class Coordinates:
         return tuple(joint for joint in self.free if isinstance(joint.joint, Free))
 
     @cached_property
-    def actuated(self) -> tuple[int, ...]:
+    def actuated_indices(self) -> tuple[int, ...]:
         """Indices in v and tau of the coordinates that are not those of a floating base."""
         joints = (joint for joint in self.free if not isinstance(joint.joint, Free))
         return tuple(k for joint in joints for k in _range(joint.v))
@@ -213,11 +213,11 @@ class Coordinates:
             slices: rows of each body in M, the base first: `Tree.velocity_slices`.
         """
 
-        def gathered(row: Sequence[Any]) -> list[Any]:
+        def reduce_row(row: Sequence[Any]) -> list[Any]:
             return self.gather({i: row[slices[i]] for i in range(1, len(slices))})
 
-        half = [gathered(row) for row in matrix]  # M T
-        columns = [gathered(column) for column in zip(*half, strict=True)]
+        half = [reduce_row(row) for row in matrix]  # M T
+        columns = [reduce_row(column) for column in zip(*half, strict=True)]
         return [list(row) for row in zip(*columns, strict=True)]
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, CallbackError, ModelError, SixfoldError, kind_of, shown
+from sixfold.errors import ArgumentError, CallbackError, ModelError, SixfoldError, kind_of, quote
 from sixfold.model.joint import Joint, JointState, Values, identity_of
 from sixfold.scalar import ZERO, Scalar, differentiate
 from sixfold.spatial import Column, Matrix3, Motion, Subspace, Transform, Vector3
@@ -60,11 +60,11 @@ class CustomJoint(Joint):
         whole = isinstance(self.nq, int) and not isinstance(self.nq, bool)
         if not whole or self.nq < 1 or self.nq > 6:
             fix = "a joint has 1 to 6 coordinates"
-            raise ModelError("CustomJoint", f"nq = {shown(self.nq)}", fix)
+            raise ModelError("CustomJoint", f"nq = {quote(self.nq)}", fix)
         for name in ("transform", "subspace", "bias"):
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "transform"):
-                raise ModelError("CustomJoint", f"{name} is {shown(given)}", "pass a function of q")
+                raise ModelError("CustomJoint", f"{name} is {quote(given)}", "pass a function of q")
         try:
             self._try()
         except SixfoldError:

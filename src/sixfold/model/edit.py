@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import islice
 from typing import Any, TypeVar
 
-from sixfold.errors import ArgumentError, ModelError, UnknownNameError, shown
+from sixfold.errors import ArgumentError, ModelError, UnknownNameError, quote
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint import Constraint, Distance, Gear
 from sixfold.model.geometry import Geometry, Link
@@ -90,14 +90,14 @@ def attach(
         frames=(
             *model.frames,
             Frame(added.base_name, carrier, X),
-            *(move_attached(frame, attachments) for frame in added.frames),
+            *(carry_over(frame, attachments) for frame in added.frames),
         ),
         couplings=(*model.couplings, *(renumber_coupling(c, attachments) for c in added.couplings)),
         constraints=(
             *model.constraints,
             *(reattach_constraint(each, attachments) for each in added.constraints),
         ),
-        geometries=(*model.geometries, *(move_attached(g, attachments) for g in added.geometries)),
+        geometries=(*model.geometries, *(carry_over(g, attachments) for g in added.geometries)),
     )
 
 
@@ -172,7 +172,7 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
         replace(
             model,
             bodies=tuple(bodies),
-            frames=(*frames, *(move_attached(frame, attachments) for frame in model.frames)),
+            frames=(*frames, *(carry_over(frame, attachments) for frame in model.frames)),
             couplings=tuple(
                 renumber_coupling(c, attachments) for c in couplings if c.follower not in positions
             ),
@@ -195,10 +195,12 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
     number = {name: k for k, name in enumerate(model.joint_names)}
     given: dict[str, Any] = {}
     try:
-        listed = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(_listed(joints))
+        listed = (
+            dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(_first_names(joints))
+        )
     except Exception:  # an iterator's own complaint, or something that cannot be a key
         fix = "pass joint names, or {joint name: position}"
-        raise ModelError("lock_joints", f"got {shown(joints)}", fix) from None
+        raise ModelError("lock_joints", f"got {quote(joints)}", fix) from None
     for name, position in listed.items():
         if not isinstance(name, str) or name not in number:
             raise UnknownNameError("joint", name, number, where=f"model '{model.name}'")
@@ -214,7 +216,7 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
     return {number[name]: _position(model.bodies[number[name]], q) for name, q in given.items()}
 
 
-def _listed(joints: Iterable[Any]) -> list[Any]:
+def _first_names(joints: Iterable[Any]) -> list[Any]:
     """Return joint names; a list that goes on and on is cut after as many as can be."""
     return list(islice(joints, MAX_BODIES))
 
@@ -428,9 +430,9 @@ def rename(
             if old not in known:
                 raise UnknownNameError(kind, old, sorted(known), where=where)
             if not isinstance(new, str) or not new:
-                raise ModelError(where, f"'{old}' becomes {shown(new)}", "give a text, not empty")
+                raise ModelError(where, f"'{old}' becomes {quote(new)}", "give a text, not empty")
         _refuse_doubles(where, kind, [changes.get(name, name) for name in known])
-    return _named(
+    return _rename_all(
         model, lambda name: of_joints.get(name, name), lambda name: of_bodies.get(name, name)
     )
 
@@ -449,15 +451,15 @@ def check_model(function: str, model: Any) -> None:
 def add_prefix(model: Model, prefix: str) -> Model:
     """Return the model with a text before each of its names."""
     if not isinstance(prefix, str):
-        raise ModelError("attach", f"prefix is {shown(prefix)}", "give a text")
+        raise ModelError("attach", f"prefix is {quote(prefix)}", "give a text")
     if not prefix:
         return model
-    named = _named(model, prefix.__add__, prefix.__add__)
+    named = _rename_all(model, prefix.__add__, prefix.__add__)
     constraints = tuple(replace(each, name=prefix + each.name) for each in model.constraints)
     return replace(named, constraints=constraints)
 
 
-def _named(model: Model, joint: Naming, body: Naming) -> Model:
+def _rename_all(model: Model, joint: Naming, body: Naming) -> Model:
     """Return the model with each name changed by a function; the file's places move along."""
     origin = model.origin
     if origin is not None:
@@ -510,7 +512,7 @@ Attachment = tuple[int, Transform]
 Placed = TypeVar("Placed", Frame, Geometry, Link)
 
 
-def move_attached(item: Placed, attachments: Mapping[int, Attachment]) -> Placed:
+def carry_over(item: Placed, attachments: Mapping[int, Attachment]) -> Placed:
     """Return a frame, shape or link on the body that now carries its own."""
     body, X = attachments[item.body]
     return replace(item, body=body, placement=(item.placement @ X).map(exact))
@@ -521,12 +523,10 @@ def move_shapes_and_links(model: Model, attachments: Mapping[int, Attachment]) -
     origin = model.origin
     if origin is not None:
         origin = replace(
-            origin, links=tuple(move_attached(link, attachments) for link in origin.links)
+            origin, links=tuple(carry_over(link, attachments) for link in origin.links)
         )
     return replace(
-        model,
-        geometries=tuple(move_attached(g, attachments) for g in model.geometries),
-        origin=origin,
+        model, geometries=tuple(carry_over(g, attachments) for g in model.geometries), origin=origin
     )
 
 

@@ -206,7 +206,7 @@ class ImpactPoint:
         object.__setattr__(self, name, value)
 
     @property
-    def held(self) -> bool:
+    def sticks(self) -> bool:
         """Whether the point does not slide, whatever the impulse."""
         return math.isinf(self.friction)
 

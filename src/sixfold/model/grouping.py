@@ -40,7 +40,7 @@ class Movable:
     columns: tuple[tuple[float, ...], ...]
 
 
-def grouped(model: Model) -> Model:
+def group_inertias(model: Model) -> Model:
     """Return the model with the fewest inertial parameters that has the same dynamics.
 
     Masses and inertias of its bodies are no longer physical one by one, but every joint force, the
@@ -56,14 +56,14 @@ def grouped(model: Model) -> Model:
     Example:
         >>> import numpy as np, sixfold as sf
         >>> arm = sf.load("puma560")
-        >>> fewer = sf.grouped(arm)
+        >>> fewer = sf.group_inertias(arm)
         >>> fewer.bodies[5].inertia.m  # the last link's mass has moved to those before it
         0
         >>> q, v = sf.random_state(arm, seed=1)
         >>> np.allclose(sf.bias_force(fewer, q, v), sf.bias_force(arm, q, v))
         True
     """
-    check_model("grouped", model)
+    check_model("group_inertias", model)
     inertias = grouped_inertias(model.tree)
     bodies = tuple(
         replace(body, inertia=inertia)
@@ -184,7 +184,7 @@ def _find_by_trial(joint: Joint) -> Movable:
     """Return what a joint of the user's own code lets pass, by trying some configurations.
 
     Inertias that it works on or turns by less than 1e-9 of their size count as passed: this rule
-    serves `grouped` and base parameters, never the kernels.
+    serves `group_inertias` and base parameters, never the kernels.
     """
     # inertias J with J S = 0 and X^T J X = J at four random positions: a null space
     rng = np.random.default_rng(20)

@@ -390,7 +390,7 @@ def check_promises(where: str, joint: Joint) -> None:
         raise
     except (ArithmeticError, ValueError):  # not defined everywhere
         return
-    states = [_checked(where, joint, state) for _, state in found]
+    states = [_check_state(where, joint, state) for _, state in found]
     try:
         S = np.array([[_floats(*column) for column in state.S.columns] for state in states])
         cJ = np.array([_floats(*state.cJ) for state in states])
@@ -435,7 +435,7 @@ def _has_fixed_axis(joint: Joint, S: NDArray[np.float64], states: list[JointStat
     ) and all(np.allclose(x, along, atol=PROMISE_TOLERANCE) for x in turned)
 
 
-def _checked(where: str, joint: Joint, state: Any) -> JointState:
+def _check_state(where: str, joint: Joint, state: Any) -> JointState:
     """Return what `calc` gave if its subspace fits the joint."""
     kind = type(joint).__name__
     if not isinstance(state, JointState):

@@ -343,10 +343,10 @@ class Model:
             speed: [rad/s or m/s]; 0 for friction that jumps at rest.
         """
 
-        def changed(body: Body) -> Body:
+        def with_speed(body: Body) -> Body:
             return replace(body, friction_speed=(speed,) * body.joint.nv)
 
-        return replace(self, bodies=tuple(map(changed, self.bodies)))
+        return replace(self, bodies=tuple(map(with_speed, self.bodies)))
 
     def map(self, convert: Callable[[Scalar], Scalar]) -> Tree:
         """Return the tree with its constants in another kind of number (MPFR, SymPy...)."""

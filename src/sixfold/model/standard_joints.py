@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
-from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, shown
+from sixfold.errors import ArgumentError, ModelError, NumberError, ShapeError, quote
 from sixfold.model.joint import Joint, JointState, TransferableInertia, Values
 from sixfold.scalar import ZERO, Scalar, atan2, cos, exact, is_number, is_plain, sin
 from sixfold.spatial import (
@@ -57,7 +57,7 @@ def _unit(axis: Any, where: str) -> Vector3:
         return unit(axis, where)
     except (ArgumentError, NumberError, ShapeError):
         fix = "use 'x', '-z' or three numbers"
-        raise ModelError(where, f"axis {shown(axis)} is no direction", fix) from None
+        raise ModelError(where, f"axis {quote(axis)} is no direction", fix) from None
 
 
 def _long_or_short(axis: Vector3) -> bool:
@@ -197,7 +197,7 @@ class Helical(_AlongAxis):
         plain_number = isinstance(self.pitch, (int, float))
         if not is_number(self.pitch) or (plain_number and not math.isfinite(self.pitch)):
             fix = "give a finite number [m/rad]"
-            raise ModelError("Helical", f"pitch = {shown(self.pitch)}", fix)
+            raise ModelError("Helical", f"pitch = {quote(self.pitch)}", fix)
         if plain_number:
             object.__setattr__(self, "pitch", float(self.pitch))
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixfold.choices import Convention
-from sixfold.errors import ArgumentError, ModelError, TooLargeError, UnknownNameError, one_of, shown
+from sixfold.errors import ArgumentError, ModelError, TooLargeError, UnknownNameError, one_of, quote
 from sixfold.model.body import JOINT_PROPERTIES
 from sixfold.model.builder import ModelBuilder
 from sixfold.model.joint import Joint
@@ -137,7 +137,7 @@ def _properties(n: int, given: Any) -> dict[str, Any]:
         return {}
     if not isinstance(given, Mapping):
         fix = "pass a dictionary such as {'damping': 0.1}"
-        raise ModelError(f"DH row {n}", f"properties are {shown(given)}", fix)
+        raise ModelError(f"DH row {n}", f"properties are {quote(given)}", fix)
     for name in given:
         if name not in JOINT_PROPERTIES:
             raise UnknownNameError("property", name, JOINT_PROPERTIES, where=f"DH row {n}")
@@ -156,7 +156,7 @@ def _row(n: int, given: DHRow | Sequence[float]) -> DHRow:
         numbers = []
     if len(numbers) not in (4, 5) or not all(map(math.isfinite, numbers)):
         raise ModelError(
-            f"DH row {n}", f"{shown(values)} is not a row", "give (a, alpha, d, theta[, sigma])"
+            f"DH row {n}", f"{quote(values)} is not a row", "give (a, alpha, d, theta[, sigma])"
         )
     a, alpha, d, theta, *sigma = numbers
     if sigma and sigma[0] not in (0.0, 1.0):
@@ -220,17 +220,17 @@ def from_arrays(
 
     Reference: Featherstone, Summer Screws 2024, "The dynamic model".
     """
-    parents = _listed("parent", parent)
+    parents = _entries("parent", parent)
     if len(parents) > MAX_BODIES:
         fix = f"give at most {MAX_BODIES:,}, one for each body"
         raise TooLargeError("from_arrays", f"{len(parents)} bodies", fix)
     n = len(parents)
-    types = _letters(jtype) if isinstance(jtype, str) else _listed("jtype", jtype)
-    columns = {"jtype": types, "Xtree": _listed("Xtree", Xtree)}
-    columns["inertia"] = _listed("inertia", inertia)
+    types = _letters(jtype) if isinstance(jtype, str) else _entries("jtype", jtype)
+    columns = {"jtype": types, "Xtree": _entries("Xtree", Xtree)}
+    columns["inertia"] = _entries("inertia", inertia)
     for what, names in (("body", body_names), ("joint", joint_names)):
         given = [f"{what}{i}" for i in range(1, n + 1)] if names is None else names
-        columns[f"{what}_names"] = _listed(f"{what}_names", given)
+        columns[f"{what}_names"] = _entries(f"{what}_names", given)
     for argument, column in columns.items():
         if len(column) != n:
             what = f"{argument} has {len(column)} entries, parent has {n}"
@@ -250,7 +250,7 @@ def from_arrays(
     return builder.build()
 
 
-def _listed(argument: str, given: Any) -> list[Any]:
+def _entries(argument: str, given: Any) -> list[Any]:
     """Return the entries of an array, or say that it is none."""
     if isinstance(given, (list, tuple)) or getattr(given, "ndim", 0) > 0:
         return list(given)
@@ -262,14 +262,14 @@ def _letters(text: str) -> list[str]:
     """Return the types of a text such as RPPRRR."""
     if not re.fullmatch("(?:[RP][xyz]?)+", text):
         fix = "write R and P, each with an axis x, y or z if it is not z; use a list for others"
-        raise ModelError("from_arrays: jtype", f"{shown(text)} does not read as joints", fix)
+        raise ModelError("from_arrays: jtype", f"{quote(text)} does not read as joints", fix)
     return re.findall("[RP][xyz]?", text)
 
 
 def _parent(where: str, given: Any, k: int) -> int:
     whole = isinstance(given, Integral) and not isinstance(given, bool)
     if not whole or not 0 <= given <= k:
-        what = f"parent is {shown(given)}"
+        what = f"parent is {quote(given)}"
         fix = f"give a number from 0 (the base) to {k}: bodies are numbered parent first"
         raise ModelError(where, what, fix)
     return int(given)
@@ -293,7 +293,7 @@ def _joint(where: str, given: Any) -> Joint:
                 return Revolute(axis)
             return Prismatic(axis) if pitch == inf else Helical(axis, pitch=float(pitch))
     fix = "give 'R', 'P', 'Rx', ('H', pitch), a pitch (0 turns, infinity slides) or a joint"
-    raise ModelError(where, f"jtype is {shown(given)}", fix)
+    raise ModelError(where, f"jtype is {quote(given)}", fix)
 
 
 def _numbers(where: str, what: str, given: Any, shapes: Sequence[tuple[int, ...]]) -> NDArray[Any]:
@@ -305,7 +305,7 @@ def _numbers(where: str, what: str, given: Any, shapes: Sequence[tuple[int, ...]
     if found.shape not in shapes or not np.isfinite(found).all():
         shape = f", of shape {found.shape}" if found.ndim else ""
         fix = f"give finite numbers of shape {' or '.join(map(str, shapes))}, or an object of sf"
-        raise ModelError(where, f"{what} is {shown(given)}{shape}", fix)
+        raise ModelError(where, f"{what} is {quote(given)}{shape}", fix)
     return found
 
 

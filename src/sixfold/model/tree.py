@@ -72,7 +72,7 @@ class Tree:
         """Return velocities, or accelerations, of all joints that are exactly zero."""
         return {i: self.zero_velocity(i) for i in self.bodies}
 
-    def placed(self, i: int, X: Transform) -> Transform:
+    def placement(self, i: int, X: Transform) -> Transform:
         """Return a placement on body i, given against the model's own frame, against the tree's."""
         return (X @ self.back[i]).map(exact) if self.back else X
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, ModelError, OptionError, TooLargeError, kind_of, shown
+from sixfold.errors import ArgumentError, ModelError, OptionError, TooLargeError, kind_of, quote
 from sixfold.model.body import JOINT_PROPERTIES, Body
 from sixfold.model.constraint import Gear
 from sixfold.model.joint import Joint, check_promises, of_the_library
@@ -64,15 +64,15 @@ def numbers_of(
     ):
         return (values,) * n
     try:
-        listed = _listed(values, n)
+        listed = _floats(values, n)
     except Exception as error:  # a number's or a sequence's own complaint
         if isinstance(error, ModelError):
             raise
-        what = f"{what} = {shown(values)} is not a number"
+        what = f"{what} = {quote(values)} is not a number"
         raise ModelError(where, what, "give numbers") from None
     if not alone and _is_single(values):
         fix = "give (x, y, z)" if n == 3 else f"give {n} numbers"
-        raise ModelError(where, f"{what} = {shown(values)} is one number, not {n}", fix)
+        raise ModelError(where, f"{what} = {quote(values)} is one number, not {n}", fix)
     if len(listed) != n:
         count = len(values) if isinstance(values, Sized) else f"more than {n}"
         raise ModelError(where, f"{what} has {count} numbers", f"give {n}")
@@ -80,9 +80,9 @@ def numbers_of(
     if not math.isfinite(sum(listed)) and any(
         math.isnan(x) or (finite and math.isinf(x)) for x in listed
     ):
-        raise ModelError(where, f"{what} = {shown(values)} is not finite", "give finite numbers")
+        raise ModelError(where, f"{what} = {quote(values)} is not finite", "give finite numbers")
     if positive and any(x < 0 for x in listed):
-        raise ModelError(where, f"{what} = {shown(values)} is negative", "give a number >= 0")
+        raise ModelError(where, f"{what} = {quote(values)} is negative", "give a number >= 0")
     return tuple(listed)
 
 
@@ -90,7 +90,7 @@ def _is_single(values: Any) -> bool:
     return not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0
 
 
-def _listed(values: Any, n: int) -> list[float]:
+def _floats(values: Any, n: int) -> list[float]:
     """Return n floats, or a list that is too short or one too long."""
     if _is_single(values):
         return [_float(values)] * n
@@ -118,7 +118,7 @@ def _float(x: Any) -> float:
 def check_name(where: str, name: object) -> None:
     """Refuse what is not a name."""
     if not isinstance(name, str) or not name:
-        raise ModelError(where, f"the name is {shown(name)}", "give a text that is not empty")
+        raise ModelError(where, f"the name is {quote(name)}", "give a text that is not empty")
     if len(name) > MAX_NAME_CHARACTERS:
         what = f"the name has {len(name)} characters"
         raise ModelError(where, what, f"give a name of at most {MAX_NAME_CHARACTERS}")
@@ -152,7 +152,7 @@ def body_count(where: str, option: str, n: Any) -> int:
         raise OptionError(where, option, "a whole number >= 1", n)
     if n > MAX_BODIES:
         fix = f"ask for at most {MAX_BODIES:,}, or build the model with ModelBuilder"
-        raise TooLargeError(where, f"{option} = {shown(n)} bodies", fix)
+        raise TooLargeError(where, f"{option} = {quote(n)} bodies", fix)
     return int(n)
 
 
@@ -208,7 +208,7 @@ def _orthonormal(nine: Numbers, lengths: Numbers, angles: Numbers) -> Numbers:
 def inertia_of(where: str, inertia: Inertia) -> Inertia:
     """Return an inertia with exact zeros."""
     if not isinstance(inertia, Inertia):
-        raise ModelError(where, f"inertia is {shown(inertia)}", "use Inertia.from_mass(...)")
+        raise ModelError(where, f"inertia is {quote(inertia)}", "use Inertia.from_mass(...)")
     given = inertia.parameters()
     kept = _as_they_should_be(given)
     numbers = given if kept else numbers_of(where, "inertia", given, 10)
@@ -253,7 +253,7 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
                 check_name(where, name)
         # parents come before their children
         if type(body.parent) is not int or not -1 <= body.parent < k:
-            what = f"its parent is {shown(body.parent)}"
+            what = f"its parent is {quote(body.parent)}"
             raise ModelError(where, what, f"give an index from -1 (the base) to {k - 1}")
         for field, kind in (("joint", Joint), ("placement", Transform), ("inertia", Inertia)):
             if not isinstance(getattr(body, field), kind):
@@ -263,7 +263,7 @@ def check_bodies(bodies: tuple[Any, ...]) -> None:
             n = body.joint.nq if per == "q" else body.joint.nv
             values = getattr(body, field)
             if type(values) is not tuple or len(values) != n:
-                raise ModelError(where, f"{field} = {shown(values)}", f"give {n} numbers")
+                raise ModelError(where, f"{field} = {quote(values)}", f"give {n} numbers")
         numbers_of(where, "friction_speed", body.friction_speed, body.joint.nv, positive=True)
         # classes of users may promise what is not so
         own = body.joint.is_code and not of_the_library(type(body.joint))
@@ -279,7 +279,7 @@ def check_names_and_indices(model: Any) -> None:
     where = f"model '{model.name}'"
     numbers_of(where, "gravity", model.gravity, 3)
     if not isinstance(model.gravity, tuple):
-        raise ModelError(where, f"gravity is {shown(model.gravity)}", "give a tuple (x, y, z)")
+        raise ModelError(where, f"gravity is {quote(model.gravity)}", "give a tuple (x, y, z)")
     n = len(model.bodies)
     # constraints name bodies by number; only those of two bodies may name the base
     for each in model.constraints:
@@ -290,7 +290,7 @@ def check_names_and_indices(model: Any) -> None:
         )
         least = 0 if isinstance(each, Gear) else -1
         if any(type(k) is not int or not least <= k < n for k in numbers):
-            what = f"constraint '{each.name}' names bodies {shown(numbers)}"
+            what = f"constraint '{each.name}' names bodies {quote(numbers)}"
             fix = f"give indices from {least} to {n - 1}" + ", -1 for the base" * (least < 0)
             raise ModelError(where, what, fix)
     names = [each.name for each in model.constraints]
@@ -300,7 +300,7 @@ def check_names_and_indices(model: Any) -> None:
     for coupling in model.couplings:
         named = (coupling.follower, *(master for master, _ in coupling.terms))
         if any(type(k) is not int or not 0 <= k < n for k in named):
-            what = f"a coupling names bodies {shown(named)}"
+            what = f"a coupling names bodies {quote(named)}"
             raise ModelError(where, what, f"give indices from 0 to {n - 1}")
 
 

@@ -15,7 +15,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.dynamics.book.operators.operators import BlockMatrix, Stack
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, visible
 from sixfold.model import Model
-from sixfold.runtime import Argument, checked, enough_memory
+from sixfold.runtime import Argument, checked_array, enough_memory
 from sixfold.scalar import Scalar
 from sixfold.spatial import Column, Force, Motion, to_array
 from sixfold.spatial.vectors import number_text
@@ -38,7 +38,7 @@ class Space:
         """Return one value for each body, and the leading axes."""
         shape = self.shape(model)
         words = "nv numbers" if self.kind is Column else "(nb, 6): one vector for each body"
-        array = checked(where, "x", Argument(x, shape, words))
+        array = checked_array(where, "x", Argument(x, shape, words))
         lead = array.shape[: array.ndim - len(shape)]
         numbers = numbers_of(array, shape)
         if self.kind is Column:

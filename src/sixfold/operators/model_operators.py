@@ -37,12 +37,12 @@ from sixfold.operators.block_operator import (
 )
 from sixfold.runtime import (
     Argument,
-    checked,
+    checked_array,
     enough_memory,
     leading_shape,
-    model_checked,
     plain_argument,
     refuse_singular,
+    require_model,
 )
 from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Column
@@ -660,7 +660,7 @@ def influence_operators(
 
     Reference: Concurrent Dynamics International, EOM with Newton-Euler Equations, 2017.
     """
-    model_checked("operators", model)
+    require_model("operators", model)
     one_of("operators", "axes", AXES, axes)
     one_of("operators", "f_ext_frame", FRAMES, f_ext_frame)
     if f_ext is None and f_ext_frame != "world":
@@ -680,7 +680,7 @@ def influence_operators(
         )
         if x is not None or name == "q"
     }
-    found = {name: checked("operators", name, given) for name, given in arrays.items()}
+    found = {name: checked_array("operators", name, given) for name, given in arrays.items()}
     lead = leading_shape("operators", arrays, found)
     if lead and any(x.dtype == object for x in found.values()):
         fix = "call it for each state"

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import OptionError, SixfoldError, TooLargeError, shown
+from sixfold.errors import OptionError, SixfoldError, TooLargeError, quote
 from sixfold.model import Joint, Model
 from sixfold.model.validate import generator_of
-from sixfold.runtime.arrays import model_checked
+from sixfold.runtime.arrays import require_model
 from sixfold.runtime.public import common_arguments, quantity
 from sixfold.runtime.quantity import Numbers, Options
 from sixfold.scalar import Scalar
@@ -112,7 +112,7 @@ def neutral(model: Model) -> Array:
         >>> sf.neutral(sf.load("floating_link")).tolist()  # position, quaternion, hinge
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
     """
-    model_checked("neutral", model)
+    require_model("neutral", model)
     return np.array([x for free in model.coordinates.free for x in free.joint.neutral()], float)
 
 
@@ -141,7 +141,7 @@ def random_state(
         >>> q.shape, v.shape
         ((5, 2, 6), (5, 2, 6))
     """
-    model_checked("random_state", model)
+    require_model("random_state", model)
     lead = _lead(size)
     rng = generator_of("random_state", seed)
     count = prod(lead)
@@ -154,7 +154,7 @@ def random_state(
     except (MemoryError, ValueError) as error:  # NumPy refuses sizes beyond its integers
         if isinstance(error, SixfoldError):
             raise
-        what = f"no memory for {shown(count)} states of {model.nq + model.nv} numbers"
+        what = f"no memory for {quote(count)} states of {model.nq + model.nv} numbers"
         raise TooLargeError("random_state", what, "draw them in parts, each with a seed") from None
     return q.reshape((*lead, model.nq)), v.reshape((*lead, model.nv))
 

@@ -324,7 +324,9 @@ def stabilized_dynamics(
     return forward_dynamics(on, q, v, tau, f_ext, f_ext_frame=frame, method=method)
 
 
-def solved(model: Model, frame: str = "world", method: str | None = None) -> partial[list[Scalar]]:
+def forward_dynamics_reading(
+    model: Model, frame: str = "world", method: str | None = None
+) -> partial[list[Scalar]]:
     """Return forward dynamics on numbers: by articulated bodies by default.
 
     Factorising the mass matrix takes up to a fifth fewer operations on shallow trees, but what a

@@ -120,7 +120,7 @@ def impact(
     """
     if not isinstance(residual, bool):
         raise OptionError("impact", "residual", (True, False), residual)
-    call = _impact(_listed("impact", points), residual)
+    call = _impact(_points("impact", points), residual)
     found: _Two | _Three = call(model, q, v, inertias=inertias, out=out, backend=backend)
     return found
 
@@ -159,7 +159,7 @@ def delassus_matrix(
         >>> G.shape, np.allclose(G[0, 0], 0.5**2 / 0.27)
         ((3, 3), True)
     """
-    call = _delassus_matrix(_listed("delassus_matrix", points))
+    call = _delassus_matrix(_points("delassus_matrix", points))
     return call(model, q, inertias=inertias, out=out, backend=backend)
 
 
@@ -218,7 +218,7 @@ def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
     return call
 
 
-def _listed(function: str, points: Any) -> tuple[ImpactPoint, ...]:
+def _points(function: str, points: Any) -> tuple[ImpactPoint, ...]:
     """Return the points of a call, or say what is wrong with them."""
     if type(points) is tuple and points and all(type(x) is ImpactPoint for x in points):
         found = points
@@ -293,7 +293,7 @@ def _impact_numbers(
         b += [dot(row, v) for row in each.rows]
         b[count] = b[count] * (1.0 + point.restitution)
         contacts.append(
-            algorithm.ImpactContact(tuple(range(count, len(b))), point.friction, point.held)
+            algorithm.ImpactContact(tuple(range(count, len(b))), point.friction, point.sticks)
         )
     p, error = algorithm.impulses(Y, factor.reciprocals, b, contacts, _scale(factor, Y, struck))
     y: list[Scalar] = [ZERO] * model.nv

@@ -161,15 +161,15 @@ def integrate_derivatives(
     """
     scale: Any = 1.0 if dt is None else dt
 
-    def moved(joint: Any, x: Numbers, xd: Numbers) -> Any:
+    def move(joint: Any, x: Numbers, xd: Numbers) -> Any:
         return joint.step(x, [speed * scale for speed in xd])
 
     def rows(joint: Any, x: Numbers, xd: Numbers) -> tuple[Matrix, Matrix]:
-        end = moved(joint, x, xd)
+        end = move(joint, x, xd)
         along = [joint.rate(x, unit) for unit in joints.units(joint.nv)]
-        by_q = [_rate(lambda y: joint.difference(end, moved(joint, y, xd)), x, d) for d in along]
+        by_q = [_rate(lambda y: joint.difference(end, move(joint, y, xd)), x, d) for d in along]
         by_v = [
-            _rate(lambda y: joint.difference(end, moved(joint, x, y)), xd, unit)
+            _rate(lambda y: joint.difference(end, move(joint, x, y)), xd, unit)
             for unit in joints.units(joint.nv)
         ]
         return by_q, by_v

@@ -16,12 +16,12 @@ from sixfold.runtime.array_libraries import (
 from sixfold.runtime.arrays import (
     FEWER_STATES,
     Argument,
-    checked,
+    checked_array,
     enough_memory,
     join_numbers,
     leading_shape,
-    model_checked,
     refuse_masses_below_zero,
+    require_model,
 )
 from sixfold.runtime.call import BACKENDS
 from sixfold.runtime.compile_api import (
@@ -37,7 +37,7 @@ from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.runtime.kernels.kernels import kernel_tree, user_kernel, without_compiling
 from sixfold.runtime.kernels.scan import (
     adjoint_kernel,
-    evaluated,
+    evaluate_once,
     gradient_kernel,
     run_scan,
     scan_kernel,
@@ -91,11 +91,11 @@ __all__ = [
     "all_quantities",
     "array_function",
     "call_on_dask_or_xarray",
-    "checked",
+    "checked_array",
     "compile",
     "cuts",
     "enough_memory",
-    "evaluated",
+    "evaluate_once",
     "get_threads",
     "gradient_kernel",
     "graph_of",
@@ -106,7 +106,6 @@ __all__ = [
     "last_labels",
     "leading_shape",
     "lost_pivots",
-    "model_checked",
     "names_along",
     "numbers_array",
     "per_model",
@@ -116,6 +115,7 @@ __all__ = [
     "quantity",
     "refuse_masses_below_zero",
     "refuse_singular",
+    "require_model",
     "run_kernel",
     "run_scan",
     "scan_kernel",

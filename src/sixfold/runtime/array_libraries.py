@@ -154,14 +154,14 @@ def is_dask_array(value: Any) -> bool:
     return library_of(value) == "dask" and hasattr(value, "chunks") and hasattr(value, "dtype")
 
 
-def is_labelled(value: Any) -> bool:
+def is_data_array(value: Any) -> bool:
     """Return whether an object is an xarray.DataArray."""
     return library_of(value) == "xarray" and hasattr(value, "variable") and hasattr(value, "dims")
 
 
 def is_container(value: Any) -> bool:
     """Return whether an object is one of both: a call with one returns the same kind."""
-    return type(value) not in _PLAIN and (is_dask_array(value) or is_labelled(value))
+    return type(value) not in _PLAIN and (is_dask_array(value) or is_data_array(value))
 
 
 def _data_of(value: Any) -> Any:
@@ -264,7 +264,7 @@ def has_labels(value: Any) -> bool:
 def last_labels(value: Any) -> list[Any] | None:
     """Return the labels along the last axis of a table; None where there are no texts."""
     axes = _axes_of(value) if has_labels(value) else []
-    return _listed(axes[-1]) if axes else None
+    return _label_list(axes[-1]) if axes else None
 
 
 def in_order(function: str, argument: str, value: Any, wanted: Sequence[Names]) -> Any:
@@ -313,11 +313,11 @@ def order_of(
         wanted: the model's names, None where it has none.
         plain: how the array without its labels is written.
     """
-    here = None if wanted is None else _listed(axes[-1])
+    here = None if wanted is None else _label_list(axes[-1])
     if wanted is None or here == list(wanted):
         return None
     if here is None:
-        _refuse_transposed(function, argument, axes[:-1], wanted)
+        _refuse_swapped_axes(function, argument, axes[:-1], wanted)
         return None
     # a Trajectory's table calls its columns q[joint], v[joint] and so on
     letter = argument.rstrip("0123456789")
@@ -335,13 +335,13 @@ def order_of(
     raise ShapeError(function, argument, f"the labels {names}", got, fix)
 
 
-def _refuse_transposed(
+def _refuse_swapped_axes(
     function: str, argument: str, leading: Sequence[Any], names: Sequence[str]
 ) -> None:
     """Refuse a table that has the model's names along an axis of states."""
     for labels in leading:
         same = labels is not None and len(labels) == len(names)
-        if same and set(names) & set(_listed(labels) or ()):
+        if same and set(names) & set(_label_list(labels) or ()):
             expected = f"the labels {', '.join(names[:12])} along the last axis"
             fix = "transpose it: states go along the leading axes"
             raise ShapeError(function, argument, expected, "along an axis of states", fix)
@@ -361,7 +361,7 @@ def _axes_of(value: Any) -> list[Any]:
     return [None, columns] if isinstance(columns, list) else [None]
 
 
-def _listed(labels: Any) -> list[Any] | None:
+def _label_list(labels: Any) -> list[Any] | None:
     """Return labels as Python objects; None where they are numbers or times."""
     if labels is None or getattr(getattr(labels, "dtype", None), "kind", "O") in "fiumMb":
         return None
@@ -404,11 +404,11 @@ def call_on_dask_or_xarray(call: Call, values: Sequence[Any], out: Any) -> Any:
     lazy = any(map(is_dask_array, values))
     if out is not None:
         what = f"{call.function}: option 'out'"
-        if lazy or any(is_dask_array(x.data) for x in values if is_labelled(x)):
+        if lazy or any(is_dask_array(x.data) for x in values if is_data_array(x)):
             fix = "leave it out; dask.array.store writes results to arrays of yours"
             raise NotApplicableError(what, "Dask arrays, which are computed later", fix)
         raise NotApplicableError(what, "xarray's arrays", "leave it out, or pass x.values")
-    if any(map(is_labelled, values)):
+    if any(map(is_data_array, values)):
         return _call_on_xarray(call, values)
     return _call_on_dask(call, values)
 
@@ -558,15 +558,15 @@ def _call_on_xarray(call: Call, values: Sequence[Any]) -> Any:
         if value is None:
             continue
         core = [f"__{name}_{k}" for k in range(len(sizes))]
-        if is_labelled(value):
-            value = _core_renamed(call, name, value, sizes, core)
+        if is_data_array(value):
+            value = _rename_core(call, name, value, sizes, core)
         arguments.append(value)
         cores.append(core)
     named = [_result_axes(call, axes) for _, axes in call.results]
     leads = {
         dim
         for x, core in zip(arguments, cores, strict=True)
-        if is_labelled(x)
+        if is_data_array(x)
         for dim in x.dims
         if dim not in core
     }
@@ -599,7 +599,7 @@ def _call_on_xarray(call: Call, values: Sequence[Any]) -> Any:
     return done if isinstance(found, tuple) else done[0]
 
 
-def _core_renamed(
+def _rename_core(
     call: Call, name: str, value: Any, sizes: Sequence[str], core: Sequence[str]
 ) -> Any:
     """Return an argument with core axes of its own names, in the model's order."""

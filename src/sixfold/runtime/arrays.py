@@ -30,7 +30,7 @@ from sixfold.errors import (
     TooLargeError,
     brief,
     kind_of,
-    shown,
+    quote,
 )
 from sixfold.model import Model
 from sixfold.runtime.array_libraries import Names, as_array, in_order
@@ -83,10 +83,10 @@ def evaluate(
         lean: gives the core for the compiler's symbols, where it differs.
         out: where results go: an array, or a tuple where there are several; None for new arrays.
     """
-    arrays = {name: checked(function, name, given) for name, given in arguments.items()}
+    arrays = {name: checked_array(function, name, given) for name, given in arguments.items()}
     lead = leading_shape(function, arguments, arrays)
     with enough_memory(function, f"results of states {lead}"):
-        return _evaluated(function, core, arguments, arrays, lead, shapes, native, lean, out)
+        return _evaluate_batch(function, core, arguments, arrays, lead, shapes, native, lean, out)
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def enough_memory(function: str, purpose: str) -> Iterator[None]:
         raise TooLargeError(function, what, FEWER_STATES) from None
 
 
-def _evaluated(
+def _evaluate_batch(
     function: str,
     core: Core,
     arguments: Mapping[str, Argument],
@@ -124,7 +124,7 @@ def _evaluated(
         }
         found = tuple(x.astype(object) for x in evaluate(function, core, floats, shapes, native))
         return _put(found, result_arrays(function, out, lead, shapes, found[0].dtype))
-    if dtype.kind == "O" and lean is not None and any(map(_traced, arrays.values())):
+    if dtype.kind == "O" and lean is not None and any(map(_holds_nodes, arrays.values())):
         core = lean()
     if dtype.kind == "O":
         for name, array in arrays.items():
@@ -225,7 +225,7 @@ def join_numbers(values: Sequence[Scalar], lead: Shape, shape: Shape, dtype: Any
     return out.reshape((*lead, *shape))
 
 
-def checked(function: str, name: str, given: Argument) -> Array:
+def checked_array(function: str, name: str, given: Argument) -> Array:
     """Return the argument as a native float or object array, or say what is wrong with it."""
     where = f"{function}: argument '{name}' does not hold real numbers"
     with enough_memory(function, f"argument '{name}'"):
@@ -252,7 +252,9 @@ def _plain_array(function: str, name: str, given: Argument) -> Array:
             got = f"{kind_of(given.value)} ({brief(error)})"
             raise NumberError(place, "numbers in a NumPy array", got, fix) from error
         fix = "pass a rectangular array"
-        raise ShapeError(function, name, _expected(given), f"ragged data ({error})", fix) from None
+        raise ShapeError(
+            function, name, _shape_text(given), f"ragged data ({error})", fix
+        ) from None
     except Exception as error:  # what the object's own library says
         place = f"{function}: argument '{name}'"
         got = f"{kind_of(given.value)}, which says: {brief(error)}"
@@ -275,7 +277,7 @@ def _fitting(function: str, name: str, given: Argument, array: Array, where: str
         raise NumberError(where, "float or integer array", f"dtype {array.dtype}", fix)
     n = len(given.shape)
     if array.ndim < n or array.shape[array.ndim - n :] != given.shape:
-        raise ShapeError(function, name, _expected(given), array.shape, _shape_hint(given, array))
+        raise ShapeError(function, name, _shape_text(given), array.shape, _shape_hint(given, array))
     return array
 
 
@@ -290,17 +292,17 @@ def leading_shape(
     try:
         return np.broadcast_shapes(*leads.values())
     except ValueError:
-        shown = ", ".join(f"{name} {arrays[name].shape}" for name in arrays)
+        given_shapes = ", ".join(f"{name} {arrays[name].shape}" for name in arrays)
         raise ShapeError(
             function,
             "/".join(arrays),
             "leading axes that broadcast against each other",
-            shown,
+            given_shapes,
             "give all arguments the same number of states, or one state",
         ) from None
 
 
-def model_checked(function: str, model: Any) -> Model:
+def require_model(function: str, model: Any) -> Model:
     """Return the model, or say that the first argument is something else."""
     if not isinstance(model, Model):
         raise ArgumentError(
@@ -336,7 +338,7 @@ def _one_by_one(
     for index in np.ndindex(*lead):
         try:
             with np.errstate(all="ignore"):
-                values = core(*(_listed(array[index]) for array in wide))
+                values = core(*(_number_list(array[index]) for array in wide))
         except ArithmeticError as error:
             where = f"{function}: arguments '{'/'.join(arrays)}' have no result at state {index}"
             fix = "look for quaternions of length zero and values that overflow"
@@ -346,7 +348,7 @@ def _one_by_one(
     return _split(out, shapes)
 
 
-def _listed(one: Any) -> list[Any]:
+def _number_list(one: Any) -> list[Any]:
     """Return the numbers of one state's argument, which may be a single number."""
     return list(one.reshape(-1)) if isinstance(one, np.ndarray) else [one]
 
@@ -366,7 +368,7 @@ def _check_objects(where: str, array: Array) -> None:
             raise NumberError(where, "numbers below 1e308", got, "scale the value") from None
         except Exception as error:  # a number's own complaint, for example a domain error
             raise NumberError(
-                where, "real numbers", f"{shown(x)} ({error})", "fix the value"
+                where, "real numbers", f"{quote(x)} ({error})", "fix the value"
             ) from None
 
 
@@ -384,7 +386,7 @@ def _plain_numbers(array: Array) -> bool:
     return array.dtype.kind == "f" or all(isinstance(x, _PLAIN) for x in array.flat)
 
 
-def _traced(array: Array) -> bool:
+def _holds_nodes(array: Array) -> bool:
     """Return true when an array holds symbols of the compiler."""
     graph = sys.modules.get("sixfold.compiler.graph")
     return graph is not None and any(isinstance(x, graph.Node) for x in array.flat)
@@ -398,7 +400,7 @@ def _check_finite(function: str, name: str, array: Array) -> None:
             raise NumberError(where, "finite numbers", x, "evaluate such states as floats")
 
 
-def _expected(given: Argument) -> str:
+def _shape_text(given: Argument) -> str:
     sizes = ", ".join(map(str, given.shape))
     return f"(..., {sizes}) = {given.meaning}" if given.shape else "(...)"
 
@@ -514,7 +516,7 @@ def _nonzero(x: Any) -> Array:
 
 def checked_inertias(function: str, given: Argument, needs_mass: bool) -> Argument:
     """Return inertial parameters as an array, or say what is wrong with their masses."""
-    array = checked(function, "inertias", given)
+    array = checked_array(function, "inertias", given)
     _refuse_masses(function, array[..., 0], needs_mass)
     return replace(given, value=array)
 

@@ -31,9 +31,9 @@ from sixfold.runtime.arrays import (
     checked_inertias,
     checked_ufunc,
     evaluate,
-    model_checked,
     nonzero_numbers,
     refuse_massless,
+    require_model,
     with_checked_masses,
 )
 from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model, while_alive
@@ -73,13 +73,13 @@ def general(
         backend: one of BACKENDS, or None.
     """
     if type(model) is ModelOnTree:  # inside another quantity
-        return row.nested(model, values, options)
+        return row.call_inside(model, values, options)
     if list in map(type, options):  # names in a list, which cannot be part of a key
         options = [tuple(x) if type(x) is list else x for x in options]
     found = _repeat_call(row, model, values, options, out, backend)
     if found is not None:
         return found
-    model_checked(row.name, model)
+    require_model(row.name, model)
     # Dask and xarray call back with NumPy arrays
     if any(map(is_container, values)):
         return call_on_dask_or_xarray(_call_of(row, model, options, backend), values, out)
@@ -436,7 +436,7 @@ def sparse_call(
     """
     if sparse is not True:
         raise OptionError(row.name, "sparse", (False, True), sparse)
-    model_checked(row.name, model)
+    require_model(row.name, model)
     row.options(model, values, options)  # says what is wrong with one
     absent = tuple(n for n, x in zip(row.arrays, values, strict=True) if x is None)
     reduced, places = _nonzero_row(model, row.name, tuple(options), absent)

@@ -28,18 +28,13 @@ from sixfold.errors import (
     TooLargeError,
     kind_of,
     one_of,
-    shown,
+    quote,
 )
 from sixfold.model import Model
-from sixfold.runtime.arrays import Shape, model_checked
-from sixfold.runtime.kernels.kernels import FORMS, announced, user_kernel, watched
+from sixfold.runtime.arrays import Shape, require_model
+from sixfold.runtime.kernels.kernels import FORMS, announce, user_kernel, watch_kernels
 from sixfold.runtime.kernels.scan import replay
-from sixfold.runtime.kernels.trace_function import (
-    FunctionProgram,
-    numbers_array,
-    program_of,
-    traced,
-)
+from sixfold.runtime.kernels.trace_function import FunctionProgram, numbers_array, program_of, trace
 from sixfold.runtime.lazy_import import compiler, graphs
 from sixfold.runtime.quantity import PUBLIC, QUANTITIES
 from sixfold.scalar import ZERO, plain
@@ -191,11 +186,11 @@ def bind(
         inputs: sizes of other arguments, or of optional ones to be included, by name.
     """
     if model is not None:
-        model_checked(caller, model)
+        require_model(caller, model)
     parameters = _parameters(caller, function)
     name = getattr(whole(function), "__name__", "kernel")
     if parameters and parameters[0].name == "model":
-        function = partial(function, model_checked(caller, model))
+        function = partial(function, require_model(caller, model))
         parameters = parameters[1:]
     extra = _sizes(caller, inputs)
     shapes: dict[str, Shape] = {}
@@ -253,7 +248,7 @@ def _sizes(caller: str, inputs: Any) -> dict[str, Shape]:
         if not isinstance(name, str) or not whole:
             raise OptionError(caller, "inputs", words, inputs)
         if prod(shape) > MAX_INPUTS:
-            what = f"argument '{name}' has {shown(prod(shape))} numbers, each of them a symbol"
+            what = f"argument '{name}' has {quote(prod(shape))} numbers, each of them a symbol"
             raise TooLargeError(caller, what, f"give at most {MAX_INPUTS:,} in all")
         sizes[name] = shape
     return sizes
@@ -269,7 +264,7 @@ def _in_form(
         raise NotApplicableError(
             "a choice of form", f"'{name}'", "leave form out, or compile one of sixfold's functions"
         )
-    with watched() as found:
+    with watch_kernels() as found:
         none = {key: np.zeros((0, *shape), kind) for key, shape in shapes.items()}
         try:
             function(**none, backend=form)
@@ -341,9 +336,9 @@ class ArrayFunction:
     _derivatives: dict[tuple[int, ...], ArrayFunction] = field(default_factory=dict)
 
     @cached_property
-    def traced(self) -> tuple[Program, tuple[Shape, ...]]:
+    def trace(self) -> tuple[Program, tuple[Shape, ...]]:
         """The program as traced, and the shapes of its results."""
-        with announced(self.name):
+        with announce(self.name):
             program, outputs = self.source()
         if len(program.nodes) > MAX_NODES:
             what = f"it has {len(program.nodes):,} operations"
@@ -355,13 +350,13 @@ class ArrayFunction:
         """Shapes of one state's results."""
         if self.own is not None:
             return tuple(self.kernel("float64").layout.outputs)
-        return self.traced[1]
+        return self.trace[1]
 
     def kernel(self, dtype: str) -> Kernel:
         """Return the kernel for arrays of a dtype; results of many axes are flat."""
         found = self._kernels.get(dtype)
         if found is None:
-            found = self._kernels[dtype] = self.own(dtype) if self.own else self._built(dtype)
+            found = self._kernels[dtype] = self.own(dtype) if self.own else self._build(dtype)
         return found
 
     @property
@@ -372,19 +367,19 @@ class ArrayFunction:
     @cached_property
     def program(self) -> Program:
         """The optimised program of straight-line code, all rounds written out."""
-        with announced(self.name):
-            program: Program = graphs().optimise(graphs().unrolled(self.traced[0]))
+        with announce(self.name):
+            program: Program = graphs().optimise(graphs().unrolled(self.trace[0]))
         return program
 
-    def _built(self, dtype: str) -> Kernel:
+    def _build(self, dtype: str) -> Kernel:
         llvm = compiler()
-        program, _ = self.traced
+        program, _ = self.trace
         layout = llvm.Layout(self.inputs, self.flat_outputs, dtype)
         if not llvm.supported(program):
             missing = ", ".join(sorted(program.names() - llvm.SUPPORTED))
             fix = "write the function with operations that have machine code"
             raise NotApplicableError(f"machine code of {self.name}", missing, fix)
-        with announced(self.name):
+        with announce(self.name):
             kernel: Kernel = llvm.build(self.name, program, layout)[0]
         return kernel
 
@@ -398,14 +393,14 @@ class ArrayFunction:
         found = self._derivatives.get(key)
         if found is None:
             words = "_".join(self.names[k] for k in key)
-            name, source = f"{self.name}_by_{words}", partial(self._differentiated, key)
+            name, source = f"{self.name}_by_{words}", partial(self._differentiate, key)
             every = self.slopes is not None and key == tuple(range(self.slopes.count))
             own = self.slopes.own if self.slopes is not None and every else None
             found = ArrayFunction(name, self.names, self.inputs, source, own)
             self._derivatives[key] = found
         return found
 
-    def _differentiated(self, by: tuple[int, ...]) -> tuple[Program, tuple[Shape, ...]]:
+    def _differentiate(self, by: tuple[int, ...]) -> tuple[Program, tuple[Shape, ...]]:
         slopes = self.slopes
         if slopes is None or min(by) >= slopes.count:
             return self._jacobian(by)
@@ -424,11 +419,11 @@ class ArrayFunction:
                     found.append(part.reshape(shape))
             return tuple(found)
 
-        return traced(both, self.inputs)
+        return trace(both, self.inputs)
 
     def _jacobian(self, by: Sequence[int]) -> tuple[Program, tuple[Shape, ...]]:
         """Return derivatives by forward mode, and their shapes."""
-        program, outputs = self.traced
+        program, outputs = self.trace
         starts = list(accumulate(map(prod, self.inputs), initial=0))
         columns = [n for k in by for n in range(starts[k], starts[k + 1])]
         slopes = graphs().jacobian(program, columns)
@@ -455,12 +450,12 @@ def array_function(
     """Return a function for another array library, or say what is missing, as `bind` does."""
     bound = bind(caller, function, model, inputs)
     names, shapes = tuple(bound.shapes), tuple(bound.shapes.values())
-    source = partial(traced, bound.by_place, shapes)
+    source = partial(trace, bound.by_place, shapes)
     row = QUANTITIES.get(bound.name)
     options = bound.function.keywords if isinstance(bound.function, partial) else {}
     program = pure_program(caller, bound)
     if program is not None:
-        source = partial(_traced, program)
+        source = partial(_program_and_shapes, program)
     known = row is not None and model is not None and program is None
     if row is None or model is None or not known or options.keys() - {*row.choices, row.place}:
         return ArrayFunction(bound.name, names, shapes, source)
@@ -476,7 +471,7 @@ def array_function(
     return ArrayFunction(bound.name, names, shapes, source, own, slopes)
 
 
-def _traced(program: FunctionProgram) -> tuple[Program, tuple[Shape, ...]]:
+def _program_and_shapes(program: FunctionProgram) -> tuple[Program, tuple[Shape, ...]]:
     return program.program, program.outputs
 
 
@@ -497,7 +492,7 @@ def target_text(
     """
     core = array_function("export", function, model, shapes)
     layout = compiler().Layout(core.inputs, core.flat_outputs, dtype)
-    with announced(f"{name} for {PTX}"):
+    with announce(f"{name} for {PTX}"):
         return str(compiler().ptx_text(core.program, layout, name)), core.program
 
 
@@ -511,7 +506,7 @@ def target_object(
 ) -> tuple[bytes, Kernel]:
     """Return a public function of a model as an object file with one C function, and its kernel."""
     kernel = array_function("export", function, model, shapes).kernel(dtype)
-    with announced(f"{name} for {target}"):
+    with announce(f"{name} for {target}"):
         return compiler().cross_object(kernel, name, target), kernel
 
 
@@ -530,7 +525,7 @@ _DERIVATIVES = {
 
 def _public_kernel(caller: str, bound: Bound, dtype: str) -> Kernel:
     """Return the kernel that a public function uses."""
-    with watched() as found:
+    with watch_kernels() as found:
         none = {name: np.zeros((0, *shape), dtype) for name, shape in bound.shapes.items()}
         try:
             bound.function(**none, backend="native")

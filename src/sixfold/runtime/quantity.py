@@ -210,14 +210,15 @@ def of_inertias(reading: Callable[..., Any]) -> Callable[..., Any]:
     """
     if isinstance(reading, partial):
         return partial(of_inertias(reading.func), *reading.args, **reading.keywords)
-    made: Callable[..., Any] | None = getattr(reading, "of_inertias", None)
-    if made is None:
+    kept: Callable[..., Any] | None = getattr(reading, "of_inertias", None)
+    if kept is not None:
+        return kept
 
-        def made(model: Any, tree: Any, *lists: Numbers, **options: Any) -> Any:
-            return reading(model, tree.with_inertias(lists[-1]), *lists[:-1], **options)
+    def with_inertias(model: Any, tree: Any, *lists: Numbers, **options: Any) -> Any:
+        return reading(model, tree.with_inertias(lists[-1]), *lists[:-1], **options)
 
-        reading.of_inertias = made  # type: ignore[attr-defined]
-    return made
+    reading.of_inertias = with_inertias  # type: ignore[attr-defined]
+    return with_inertias
 
 
 # -- rows
@@ -297,11 +298,11 @@ class Quantity:
         if self.refuses is not None:
             self.refuses(self.name, model, given)
         if self.place is not None:
-            located(self.name, model, given[self.place], self.place)
+            locate(self.name, model, given[self.place], self.place)
             found[self.place] = given[self.place]
         return found
 
-    def nested(self, model: ModelOnTree, arrays: Sequence[Any], options: Sequence[Any]) -> Any:
+    def call_inside(self, model: ModelOnTree, arrays: Sequence[Any], options: Sequence[Any]) -> Any:
         """Return the numbers of a call inside the function of another quantity."""
         named = dict(zip(self.arrays, arrays, strict=True))
         inertias = named.pop("inertias", None)
@@ -378,7 +379,7 @@ def _check_frame(function: str, model: Model, name: Any) -> None:
         raise OptionError(function, "frame", choices, name)
 
 
-def located(function: str, model: Model, name: Any, argument: str) -> dict[str, Any]:
+def locate(function: str, model: Model, name: Any, argument: str) -> dict[str, Any]:
     """Return the body that a body's or frame's name stands for, and the placement on it."""
     known = (*model.body_names, *model.frame_names, model.base_name)
     if not isinstance(name, str) or name not in known:

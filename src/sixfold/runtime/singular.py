@@ -61,7 +61,7 @@ def nan_at_singular_states(
     if inertias is None:
         if not possibly_singular_joints(model):
             return
-    elif _all_proved(model, inertias, prod(q.shape[:-1])):
+    elif _proves_all(model, inertias, prod(q.shape[:-1])):
         return
     bad, owner = lost_pivots(model, q, inertias)
     if not bad.any():
@@ -80,7 +80,7 @@ def nan_at_singular_states(
         result[np.broadcast_to(rows, result.shape[:lead])] = np.nan
 
 
-def _all_proved(model: Model, inertias: Array, states: int) -> bool:
+def _proves_all(model: Model, inertias: Array, states: int) -> bool:
     """Return whether inertias themselves prove all pivots, where that is cheaper than to look."""
     sets = inertias[..., 0, 0].size
     return MIN_STATES_PER_SET * sets <= states and bool(proved_pivots(model, inertias).all())
@@ -224,17 +224,17 @@ def _joints(model: Model, parameters: Array) -> tuple[Array, Array, Array]:
         rotors = np.array([[float(x) for x in model.bodies[k].armature] for k in rows])
         if joint.constant_subspace:
             # the smallest pivot is at least the smallest eigenvalue
-            D = _stacked((S.T @ (I @ S)).rows, own[..., rows].shape)
+            D = _stack((S.T @ (I @ S)).rows, own[..., rows].shape)
             diagonal = np.arange(joint.nv)
             D[..., diagonal, diagonal] += rotors
             own[..., rows] = _smallest(D)
         elif joint.orthonormal_subspace:
-            alone = _smallest(_stacked(I.matrix(), own[..., rows].shape))
+            alone = _smallest(_stack(I.matrix(), own[..., rows].shape))
             own[..., rows] = np.maximum(alone, 0.0) + rotors.min(axis=1)
     return own, size, slides
 
 
-def _stacked(rows: Any, lead: Shape) -> Array:
+def _stack(rows: Any, lead: Shape) -> Array:
     """Return matrices of numbers or arrays as one array (..., n, n)."""
     n = len(rows)
     result = np.empty((*lead, n, n))

@@ -18,7 +18,7 @@ from sixfold.errors import (
     SixfoldError,
     TooLargeError,
     kind_of,
-    shown,
+    quote,
 )
 from sixfold.scalar.zero import Zero
 
@@ -130,4 +130,4 @@ def _is_sequence(values: Any) -> bool:
 
 def _shown(x: Any) -> str:
     plain = isinstance(x, (str, bytes, bool, complex, Decimal)) or x is None
-    return shown(x) if plain else kind_of(x)
+    return quote(x) if plain else kind_of(x)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, SixfoldError, TooLargeError, kind_of, shown
+from sixfold.errors import ArgumentError, SixfoldError, TooLargeError, kind_of, quote
 from sixfold.scalar.check import is_number
 from sixfold.scalar.operations import Scalar, if_positive, reading_of
 
@@ -62,7 +62,7 @@ def repeat(
         fix = "pass how often the step is applied, the same for every state"
         raise ArgumentError("repeat: argument 'rounds'", "a whole number from 0", rounds, fix)
     if rounds > MAX_ROUNDS:
-        what = f"{shown(rounds)} rounds"
+        what = f"{quote(rounds)} rounds"
         raise TooLargeError("repeat", what, f"take at most {MAX_ROUNDS:,} rounds in one call")
     if not callable(step):
         fix = "pass a function that takes and returns what is carried"

@@ -28,7 +28,7 @@ from sixfold.quantities import constraint_gaps, constraint_jacobian, neutral, pr
 from sixfold.runtime import (
     FEWER_STATES,
     Argument,
-    checked,
+    checked_array,
     enough_memory,
     in_order,
     leading_shape,
@@ -460,7 +460,7 @@ def room_for(grid: Grid, lead: Shape, size: int, model: Model) -> None:
 
 
 def _floats(function: str, name: str, argument: Argument) -> Array:
-    array = checked(function, name, argument)
+    array = checked_array(function, name, argument)
     try:
         return np.asarray(array, np.float64)
     except MemoryError as error:

@@ -15,8 +15,8 @@ from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import SingularPivotWarning
 from sixfold.model import Model, Tree
 from sixfold.quantities import forward_dynamics, project, readings
-from sixfold.quantities.dynamics import solved
-from sixfold.runtime import evaluated, kernel_tree, numbers_array
+from sixfold.quantities.dynamics import forward_dynamics_reading
+from sixfold.runtime import evaluate_once, kernel_tree, numbers_array
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks import Callback
 from sixfold.simulation.free_flight import (
@@ -69,7 +69,7 @@ class Equations:
         """Return the acceleration under control, external forces and stops, and dx/dt."""
         if self.solved is not None:
             return list(self.solved)
-        return list(evaluated(self._acceleration, [t], q, v))
+        return list(evaluate_once(self._acceleration, [t], q, v))
 
     def _forces_at(self, t: Scalar, q: Numbers, v: Numbers) -> tuple[Any, Any, Any]:
         """Return joint forces with those of the stops, rates of states, and external forces."""
@@ -115,7 +115,7 @@ class Equations:
 
     def solver(self) -> partial[list[Scalar]]:
         """Return the core of forward dynamics."""
-        solve = solved(self.model, self.f_ext_frame, self.method)
+        solve = forward_dynamics_reading(self.model, self.f_ext_frame, self.method)
         if self.stabilization is None:
             return solve
         return partial(solve, stabilization=self.stabilization)

@@ -19,12 +19,12 @@ from sixfold.errors import (
     OutputFileError,
     ShapeError,
 )
-from sixfold.files import new_file, not_written, path_of
+from sixfold.files import new_file, path_of, write_error
 from sixfold.formats.urdf_write import to_urdf
 from sixfold.lazy import optional
 from sixfold.model import Model
 from sixfold.quantities import body_poses
-from sixfold.runtime import Argument, checked, model_checked, plain_argument
+from sixfold.runtime import Argument, checked_array, plain_argument, require_model
 from sixfold.spatial import Matrix3, Vector3
 from sixfold.spatial.rotations import rotation_to_quaternion
 
@@ -239,7 +239,7 @@ class McapLog:
 
     def __init__(self, path: str | os.PathLike[str], model: Model, *, start: float = 0.0) -> None:
         self._file: Any = None
-        self.model = model_checked("McapLog", model)
+        self.model = require_model("McapLog", model)
         self.path = path_of("McapLog", path, "run.mcap")
         self._start = _time("start", start)
         self.samples = 0  #: How many states were written.
@@ -248,7 +248,7 @@ class McapLog:
         try:
             self._file = self._new.part.open("xb")
         except OSError as error:
-            raise not_written(self.path, error) from None
+            raise write_error(self.path, error) from None
         self._writer = writer.Writer(self._file)
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
@@ -302,7 +302,9 @@ class McapLog:
         for name, x, size in (("q", q, "nq"), ("v", v, "nv"), ("tau", tau, "nv")):
             given[name] = plain_argument("McapLog.write", name, x, model, size)
         arrays = {
-            name: np.asarray(checked("McapLog.write", name, Argument(x, sizes[name], name)), float)
+            name: np.asarray(
+                checked_array("McapLog.write", name, Argument(x, sizes[name], name)), float
+            )
             for name, x in given.items()
             if x is not None
         }
@@ -372,7 +374,7 @@ class McapLog:
             with suppress(OSError):
                 self._file.close()
             self._file = None
-            failed = not_written(self.path, error)
+            failed = write_error(self.path, error)
             if not self._keeps_part:
                 self._new.discard()
                 raise failed from None

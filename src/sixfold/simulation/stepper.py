@@ -15,7 +15,7 @@ from sixfold.errors import CallbackError, NotApplicableError, NumberError, Optio
 from sixfold.model import Model
 from sixfold.runtime import (
     Argument,
-    checked,
+    checked_array,
     enough_memory,
     numbers_array,
     run_kernel,
@@ -56,7 +56,7 @@ def floats(
 ) -> Array:
     """Return numbers (..., n) as an array of a dtype in C order, or raise."""
     meaning = "one number for each of an action"
-    array = checked(caller, name, Argument(value, (n,), meaning, labels=(labels,)))
+    array = checked_array(caller, name, Argument(value, (n,), meaning, labels=(labels,)))
     try:
         with enough_memory(caller, f"argument '{name}'"):
             return np.ascontiguousarray(array, dtype)

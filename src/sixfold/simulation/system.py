@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sixfold.choices import Callback, ForceFrame, ForceInput, Method, Stabilization, StepBackend
 from sixfold.errors import ArgumentError, NotApplicableError, near_names
 from sixfold.model import Model
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import check_force_frame, check_shared, choice
 from sixfold.simulation.callbacks import static_attribute
@@ -158,7 +158,7 @@ _KNOWN: OrderedDict[tuple[Any, ...], System] = OrderedDict()
 
 
 def _check(caller: str, system: System) -> None:
-    model = model_checked(caller, system.model)
+    model = require_model(caller, system.model)
     check_shared(
         caller,
         model,
@@ -237,7 +237,7 @@ def unpack(
     Other fields of a system are refused.
     """
     if not isinstance(given, System):
-        return model_checked(caller, given), {}
+        return require_model(caller, given), {}
     where = f"{caller}, which takes {' and '.join(taken) or 'the model only'} of a system"
     others = [name for name in FIELDS if name not in taken]
     refuse_fields(caller, given, dict.fromkeys(others, (where, "pass a system without it")))

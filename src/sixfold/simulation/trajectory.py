@@ -19,12 +19,12 @@ from sixfold.errors import (
     ShapeError,
     StateError,
     TooLargeError,
-    shown,
+    quote,
     visible,
 )
 from sixfold.model import Model
 from sixfold.quantities import integrate, kinetic_energy, position_rate, potential_energy
-from sixfold.runtime import Argument, checked, model_checked, plain_argument
+from sixfold.runtime import Argument, checked_array, plain_argument, require_model
 from sixfold.scalar import together
 from sixfold.show import Panel, block, curves, plain
 from sixfold.simulation import trajectory_files as files
@@ -135,7 +135,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         """Check the arrays against the model and each other, and make them read-only."""
-        model_checked("Trajectory", self.model)
+        require_model("Trajectory", self.model)
         given_of_contacts = [name for name in CONTACTS if getattr(self, name) is not None]
         if given_of_contacts and len(given_of_contacts) < len(CONTACTS):
             words = "given with all of " + ", ".join(CONTACTS) + ", or left out"
@@ -146,7 +146,7 @@ class Trajectory:
             )
             given = Argument(value, (), "numbers")
             with together("Trajectory"):
-                array = np.ascontiguousarray(checked("Trajectory", name, given), float)
+                array = np.ascontiguousarray(checked_array("Trajectory", name, given), float)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         shapes = files.shapes(self.model, self.t, self.q, self.x, self.contact_gaps)
@@ -220,7 +220,7 @@ class Trajectory:
             raise NumberError(
                 "Trajectory: index",
                 "a slice over samples, such as trajectory[100:200]",
-                shown(part),
+                quote(part),
                 "use .select(...) to choose among the starts of a batch",
             )
         whole = slice(None)
@@ -240,11 +240,11 @@ class Trajectory:
         for one in index:
             number = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
             if not number and not (isinstance(one, slice) and _whole(one)):
-                raise NumberError(where, "the number of a start, or a slice", shown(one), fix)
+                raise NumberError(where, "the number of a start, or a slice", quote(one), fix)
         try:
             return replace(self, **{name: getattr(self, name)[index] for name in self._along})
         except IndexError as error:
-            got = f"{shown(index)} ({error})"
+            got = f"{quote(index)} ({error})"
             raise NumberError(where, "the number of a start", got, fix) from None
 
     def at(self, times: ArrayLike) -> Trajectory:
@@ -254,7 +254,7 @@ class Trajectory:
         quaternions stay of unit length.  Joint forces, accelerations, states of the controller and
         contacts are interpolated linearly, energies are recomputed.
         """
-        wanted = checked("Trajectory.at", "times", Argument(times, (), "times [s]"))
+        wanted = checked_array("Trajectory.at", "times", Argument(times, (), "times [s]"))
         if wanted.size > MAX_SAMPLES:
             fix = "ask for parts of the motion"
             raise TooLargeError("Trajectory.at", f"{wanted.size} times", fix)

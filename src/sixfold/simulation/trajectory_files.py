@@ -21,7 +21,7 @@ from sixfold.formats.files import MAX_BYTES
 from sixfold.formats.json_model import read_json, to_json
 from sixfold.lazy import optional
 from sixfold.model import Model
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.simulation.events import Crossing
 from sixfold.simulation.mcap import McapLog
 
@@ -288,7 +288,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
     """Read the fields of a trajectory, its model among them."""
     source = path_of("Trajectory.load", path, "run.npz")
     if model is not None:
-        model_checked("Trajectory.load", model)
+        require_model("Trajectory.load", model)
     kind = {".csv": "table", ".parquet": "table", ".mcap": "log"}.get(source.suffix.lower())
     if kind is not None:
         what = f"is a {kind}, which holds neither the model nor the notes of a motion"

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.errors import ArgumentError, ModelError, NumberError, OptionError, ShapeError, shown
+from sixfold.errors import ArgumentError, ModelError, NumberError, OptionError, ShapeError, quote
 from sixfold.scalar import (
     ZERO,
     Scalar,
@@ -458,7 +458,7 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
         matrix = np.array(inertia.about_center.matrix(), float)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         fix = "give one inertia in finite floats"
-        raise NumberError(where, "ten finite numbers", shown(inertia), fix)
+        raise NumberError(where, "ten finite numbers", quote(inertia), fix)
     # amounts are relative to the largest moment
     moments = np.linalg.eigvalsh(matrix)
     scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
@@ -489,7 +489,7 @@ def to_rotational_inertia(values: Any) -> Symmetric3:
         rows = Matrix3.of(listed)
         off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
         if any(a is not b and _any_differ(a, b) for a, b in off):
-            what = f"rotational inertia is not symmetric: {shown(values)}"
+            what = f"rotational inertia is not symmetric: {quote(values)}"
             raise ModelError("Inertia", what, "give a symmetric matrix")
         return Symmetric3.of(rows)
     xx, yy, zz = map(exact, several_numbers("Inertia", "rotational", listed, 3, fix))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sixfold.errors import ModelError, shown
+from sixfold.errors import ModelError, quote
 from sixfold.scalar import Scalar, number_of, together
 from sixfold.spatial.inertia import Inertia
 
@@ -227,7 +227,7 @@ def _mass(solid: str, mass: Scalar, density: Scalar, size: Scalar) -> Scalar:
 
 def _about(solid: str, axis: str, along: Scalar, across: Scalar) -> tuple[Scalar, ...]:
     if not isinstance(axis, str) or axis not in ("x", "y", "z"):
-        raise ModelError(solid, f"axis {shown(axis)} is not known", "use 'x', 'y' or 'z'")
+        raise ModelError(solid, f"axis {quote(axis)} is not known", "use 'x', 'y' or 'z'")
     return tuple(along if name == axis else across for name in "xyz")
 
 

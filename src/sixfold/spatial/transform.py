@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from sixfold.errors import ArgumentError, ModelError, NumberError, shown
+from sixfold.errors import ArgumentError, ModelError, NumberError, quote
 from sixfold.scalar import ZERO, Scalar, exact, items_of, number_of
 from sixfold.spatial.inertia import (
     ArticulatedInertia,
@@ -261,7 +261,7 @@ def _finite(where: str, argument: str, x: Any) -> float:
         value = math.nan
     if not math.isfinite(value):
         place = f"{where}: argument '{argument}'"
-        raise NumberError(place, "a finite number [rad]", shown(x), "pass the angle as a float")
+        raise NumberError(place, "a finite number [rad]", quote(x), "pass the angle as a float")
     return value
 
 
@@ -280,7 +280,7 @@ def unit(axis: Sequence[float], where: str) -> Vector3:
         named = dict(zip("xyz", _AXES, strict=True))
         if axis.removeprefix("-") not in named:
             fix = "use 'x', '-z' or three numbers"
-            raise ModelError(where, f"axis {shown(axis)} is not known", fix)
+            raise ModelError(where, f"axis {quote(axis)} is not known", fix)
         v = named[axis.removeprefix("-")]
         return -v if axis.startswith("-") else v
     given = items_of(where, "axis", axis, 3, "3 numbers", "use 'x', '-z' or three numbers")
@@ -290,7 +290,7 @@ def unit(axis: Sequence[float], where: str) -> Vector3:
         if isinstance(error, NumberError):
             raise
         fix = "use 'x', '-z' or three numbers"
-        raise ModelError(where, f"axis {shown(axis)} is no direction", fix) from None
+        raise ModelError(where, f"axis {quote(axis)} is no direction", fix) from None
     size = math.hypot(x, y, z)
     if not math.isfinite(size) or size == 0.0:
         raise ModelError(

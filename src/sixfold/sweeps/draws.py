@@ -20,7 +20,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.errors import NumberError, OptionError
 from sixfold.model import Model
 from sixfold.runtime import compile as compile_kernel
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.scalar import cos, exp, log, sin, sqrt
 
 __all__ = ["choice", "configuration", "log_uniform", "normal", "uniform"]
@@ -140,7 +140,7 @@ def configuration(model: Model) -> Draw:
 
     Rotations are spread evenly (Shoemake, Graphics Gems III, 1992).
     """
-    return Draw("configuration", (model_checked("configuration", model),))
+    return Draw("configuration", (require_model("configuration", model),))
 
 
 def draw_rows(draws: Mapping[str, Draw], seed: int, start: int, stop: int) -> dict[str, Array]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import OutputFileError, brief
-from sixfold.files import not_written, open_regular, read_regular, replacement, write_files
+from sixfold.files import open_regular, read_regular, replacement, write_error, write_files
 from sixfold.lazy import optional
 
 KEY = "sixfold"
@@ -169,7 +169,7 @@ def prepare_folder(folder: Path, digest: str, about: Mapping[str, Any]) -> None:
                 raise OutputFileError(folder, what, fix)
         write_files({place: json.dumps({"digest": digest, **about}, indent=1).encode()})
     except OSError as error:
-        raise not_written(folder, error) from None
+        raise write_error(folder, error) from None
 
 
 def pieces_in(folder: Path) -> list[StoredPiece]:

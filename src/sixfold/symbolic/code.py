@@ -23,7 +23,7 @@ from sixfold.codegen.languages import (
 )
 from sixfold.codegen.names import MAX_MATLAB_NAME, MAX_NAME, comment, identifier, stem_of
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, brief, one_of, visible
-from sixfold.files import not_written, path_of, write_files
+from sixfold.files import path_of, write_error, write_files
 from sixfold.model import Model
 from sixfold.runtime import (
     PUBLIC,
@@ -31,7 +31,7 @@ from sixfold.runtime import (
     Quantity,
     all_quantities,
     graph_of,
-    model_checked,
+    require_model,
     target_object,
     target_text,
     targets,
@@ -97,7 +97,7 @@ class Code:
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise not_written(place, error) from None
+            raise write_error(place, error) from None
         write_files(contents)
         return list(contents)
 
@@ -118,7 +118,7 @@ def export(
     state at a time; models of any size.
 
     Args:
-        model: the robot; `sixfold.grouped(model)` needs fewer operations for the same forces.
+        model: the robot; `sixfold.group_inertias(model)` needs fewer operations for equal forces.
         function: a quantity, by name or itself; its arguments are those that have no default.
         language: "c" (C99, header and source), "python" (NumPy), "julia" or "matlab".
         dtype: "double" or "float"; of the C code.
@@ -149,7 +149,7 @@ def export(
         >>> np.allclose(tau, sf.inverse_dynamics(model, *state))
         True
     """
-    model_checked("export", model)
+    require_model("export", model)
     word = _quantity_name(function)
     _checked(language, dtype)
     if target is not None:

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 from sixfold.choices import CodeLanguage, CodePrecision, InertiaForm, Parameters
 from sixfold.dynamics.passive import passive_forces
-from sixfold.errors import NotApplicableError, NumberError, OptionError, shown, visible, yes_or_no
-from sixfold.model import Model, grouped
-from sixfold.runtime import model_checked
+from sixfold.errors import NotApplicableError, NumberError, OptionError, quote, visible, yes_or_no
+from sixfold.model import Model, group_inertias
+from sixfold.runtime import require_model
 from sixfold.runtime.quantity import refuse_constraints
 from sixfold.show import block, plain
 from sixfold.symbolic.forms import Forms, verify
@@ -251,7 +251,7 @@ def equations(
 
     Reference: Khatib, M qdd + V + G = tau; Craig's B and C; Christoffel symbols.
     """
-    model_checked("equations", model)
+    require_model("equations", model)
     refuse_constraints("equations", model, "write the tree's, and add J^T times the forces")
     for option, choices, got in (
         ("parameters", PARAMETERS, parameters),
@@ -264,7 +264,7 @@ def equations(
         and all(isinstance(x, str) and x for x in (*names.keys(), *names.values()))
     ):
         fix = 'pass a dictionary such as {"cy1": "-L"}'
-        raise NumberError("equations: option 'names'", "other names by name", shown(names), fix)
+        raise NumberError("equations: option 'names'", "other names by name", quote(names), fix)
     tolerance = _positive("angle_tolerance", angle_tolerance)
     count = _whole("samples", samples, MAX_SAMPLES)
     most = _whole("limit", limit)
@@ -272,7 +272,7 @@ def equations(
         raise NotApplicableError(
             "closed forms", f"model '{model.name}'", "it has no joints to move"
         )
-    used = grouped(model) if inertias == "base" else model
+    used = group_inertias(model) if inertias == "base" else model
     made = symbolic_model(
         used,
         symbols=parameters == "symbols",
@@ -292,7 +292,7 @@ def _positive(name: str, value: Any) -> float:
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not plain or not 0 < value < inf or value >= 1e308:
         where = f"equations: option '{name}'"
-        raise NumberError(where, "a positive number", shown(value), "pass a positive number")
+        raise NumberError(where, "a positive number", quote(value), "pass a positive number")
     return float(value)
 
 
@@ -301,5 +301,5 @@ def _whole(name: str, value: Any, most: float = inf) -> int:
     if not plain or not 1 <= value <= most or value != value // 1:
         where, up_to = f"equations: option '{name}'", "" if most == inf else f" to {most:,}"
         expected = f"a positive number, whole, from 1{up_to}"
-        raise NumberError(where, expected, shown(value), "pass a positive whole number")
+        raise NumberError(where, expected, quote(value), "pass a positive whole number")
     return int(value)

@@ -12,7 +12,7 @@ from sixfold.checks.doctor.finding import Diagnosis, Finding
 from sixfold.errors import OptionError
 from sixfold.model import Model
 from sixfold.quantities import random_state
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 
 if TYPE_CHECKING:
     from sixfold.checks.doctor.case import Case
@@ -45,7 +45,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
         error: body 'bob': principal moments 1, 1, 3 kg m^2: the last exceeds the sum of the others
         by 1 kg m^2 (0.33 of it) [inertia-triangle]
     """
-    model_checked("diagnose", model)
+    require_model("diagnose", model)
     for name, value in (("samples", samples), ("seed", seed)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise OptionError("diagnose", name, "a whole number >= 0", value)

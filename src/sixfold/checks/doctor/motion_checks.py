@@ -13,7 +13,7 @@ import numpy as np
 
 from sixfold.checks.doctor.case import EPS, Array, Case
 from sixfold.checks.doctor.finding import Finding
-from sixfold.errors import RobotFileError, StateError, shown
+from sixfold.errors import RobotFileError, StateError, quote
 from sixfold.formats.files import mesh_path
 from sixfold.loops import CLOSED, mobility, nearest, size_of
 from sixfold.model import Body, Gear, Mesh, Model
@@ -252,7 +252,7 @@ def meshes(case: Case) -> Iterator[Finding]:
             lines = _lines(origin.file) if lines is None else lines
             line = _line(lines, name, links.get(owner[name], 0))
             what = f"link '{owner[name]}': {error.what}"
-            values = {"mesh": shown(name), "collides": needed}
+            values = {"mesh": quote(name), "collides": needed}
             severity = "warning" if needed else "note"
             yield case.about_model("mesh-missing", what, values, line, severity=severity)
 

@@ -7,7 +7,7 @@ from sixfold.errors import OptionError
 from sixfold.model import Model
 from sixfold.model.validate import generator_of
 from sixfold.quantities import random_state
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 
 
 def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
@@ -35,7 +35,7 @@ def check(model: Model, samples: int = 100, *, seed: int = 0) -> Report:
         >>> sorted({f.quantity for f in report.findings})
         ['forward dynamics', 'inverse dynamics', 'inverse mass', 'mass matrix']
     """
-    model_checked("check", model)
+    require_model("check", model)
     if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
         raise OptionError("check", "samples", "a whole number >= 1", samples)
     from sixfold.checks.verify.formulations import findings

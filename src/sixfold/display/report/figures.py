@@ -14,7 +14,7 @@ from sixfold.files import path_of, replacement
 from sixfold.identification import Identification
 from sixfold.lazy import optional
 from sixfold.model import Model
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | No
     matplotlib = optional("matplotlib", "plot")
     figures = optional("matplotlib.figure", "plot")
     if model is not None:
-        model_checked("plot", model)
+        require_model("plot", model)
     if isinstance(trajectory, Identification):
         content = identified(trajectory)
         times, lines = content.motion.t, content.lines

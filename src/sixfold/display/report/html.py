@@ -31,7 +31,7 @@ from sixfold.quantities import (
     kinetic_energy,
     potential_energy,
 )
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 
 STEPS = 65535  #: Largest whole number of two bytes.
 
@@ -423,7 +423,7 @@ SCRIPTS = ("scene.js", "plots.js", "player.js")
 
 def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: str | None) -> Path:
     """Write the report of a motion; see `sixfold.display.report.write_report`."""
-    model = model_checked("write_report", model)
+    model = require_model("write_report", model)
     target = path_of("write_report", path, "motion.html")
     if title is not None and (not isinstance(title, str) or len(title) > 10_000):
         raise OptionError("write_report", "title", "a text of at most 10,000 characters", title)

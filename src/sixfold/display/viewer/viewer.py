@@ -44,7 +44,7 @@ from sixfold.lazy import optional
 from sixfold.model import Gear, Model
 from sixfold.progress import working
 from sixfold.quantities import body_poses, neutral
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.simulation import Stepper
 
 MAX_GHOSTS = 2000  #: Ghosts that are drawn of a batch; more are thinned out evenly.
@@ -427,7 +427,7 @@ def open_window(
     drag: str | None = None,
 ) -> Viewer:
     """Return the open window of a robot; see `sixfold.display.viewer.view`."""
-    model = model_checked("view", model)
+    model = require_model("view", model)
     scenario = _scenario(model, trajectory, q, t)
     player = None if live is False else _live(model, scenario, live, q is not None)
     if drag is not None:

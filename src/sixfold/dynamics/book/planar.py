@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, ModelError, ShapeError, shown
+from sixfold.errors import ArgumentError, ModelError, ShapeError, quote
 from sixfold.model import Model, Revolute
 from sixfold.scalar import ZERO, Scalar, cos, exact, is_number, several_numbers, sin, together
 from sixfold.spatial import Column, Inertia, ldl, ldl_solve, to_array
@@ -221,7 +221,7 @@ def _check(chain: PlanarChain, **given: Any) -> None:
 def _check_link(chain: PlanarChain, link: Any) -> None:
     whole = isinstance(link, int) and not isinstance(link, bool)
     if not whole or not -chain.n <= link < chain.n:
-        what = f"there is no link {shown(link)}"
+        what = f"there is no link {quote(link)}"
         raise ModelError("planar skeleton", what, f"use 0 to {chain.n - 1}")
 
 

@@ -134,7 +134,7 @@ class TreeState(NamedTuple):
 
         Placements are given against the frames of the model's own bodies.
         """
-        at = [(i + 1, self.tree.placed(i + 1, X)) for i, X in ((a, XA), (b, XB))]
+        at = [(i + 1, self.tree.placement(i + 1, X)) for i, X in ((a, XA), (b, XB))]
         return relative(self.tree, self.q, self.qd, *at[0], *at[1])
 
     def row(self, columns: dict[int, Scalar]) -> list[Scalar]:
@@ -181,7 +181,7 @@ def wrenches(
         push = Force.zero()
         for row, x in zip(_ROWS[type(each)](at, each), values, strict=True):
             push = push if row.force is None else push + row.force * x
-        push = (tree.placed(body + 1, placement) @ X0[body + 1]).T @ push
+        push = (tree.placement(body + 1, placement) @ X0[body + 1]).T @ push
         total[each.body_b + 1] = total[each.body_b + 1] + push
         total[each.body_a + 1] = total[each.body_a + 1] - push
     return {i: total[i] for i in tree.bodies}

@@ -22,8 +22,8 @@ from sixfold.forks import renew_in_child
 from sixfold.model import Model, Tree
 from sixfold.runtime.arrays import nonzero_numbers
 from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model
-from sixfold.runtime.kernels.rolled_tree import trace_rolled
-from sixfold.runtime.kernels.trace_function import FunctionProgram, tangent_derivative, traced
+from sixfold.runtime.kernels.rolled_tree import trace_loops
+from sixfold.runtime.kernels.trace_function import FunctionProgram, tangent_derivative, trace
 from sixfold.runtime.lazy_import import compiler, graphs
 from sixfold.scalar import is_plain
 
@@ -123,7 +123,7 @@ def kernel_for(
         with _making:
             known = KERNELS.find(key)
             if known is None:
-                known = (_made(function, core, options, model, inputs, outputs, dtype, form),)
+                known = (_make(function, core, options, model, inputs, outputs, dtype, form),)
                 KERNELS.keep(key, known[0])
     kernel: Kernel | None = known[0]
     for found in WATCHERS:
@@ -150,7 +150,7 @@ WATCHERS: list[dict[str, Kernel | None]] = []
 
 
 @contextmanager
-def watched() -> Iterator[dict[str, Kernel | None]]:
+def watch_kernels() -> Iterator[dict[str, Kernel | None]]:
     """Yield a dictionary of the kernels that are used meanwhile, by function."""
     found: dict[str, Kernel | None] = {}
     WATCHERS.append(found)
@@ -160,7 +160,7 @@ def watched() -> Iterator[dict[str, Kernel | None]]:
         WATCHERS.remove(found)
 
 
-def _made(
+def _make(
     function: str,
     core: Callable[..., Any],
     options: Mapping[str, Any],
@@ -191,8 +191,8 @@ def _made(
     )
     kept = llvm.cache.read(name) if known else None
     if kept is not None:
-        return _unpacked(function, kept, layout)
-    with announced(f"{function} for '{model.name}'"):
+        return _unpack(function, kept, layout)
+    with announce(f"{function} for '{model.name}'"):
         program, data = _program(function, core, model, list(inputs), layout, form)
         if program is None:
             return None
@@ -219,7 +219,7 @@ def _program(
     """
     llvm = compiler()
     straight = form == "unrolled" or (form is None and model.nv <= MAX_STRAIGHT_FREEDOMS)
-    rolled, data = (None, None) if straight else _rolled(function, core, model, inputs)
+    rolled, data = (None, None) if straight else _roll(function, core, model, inputs)
     if form == "rolled" and rolled is None:
         raise NotApplicableError(
             "the rolled form",
@@ -252,7 +252,7 @@ def _work(program: Program) -> int:
     return sum(n for op, n in program.counts().items() if op not in ("input", "const"))
 
 
-def _rolled(
+def _roll(
     function: str, core: Callable[..., Any], model: Model, inputs: Sequence[str]
 ) -> tuple[Rolled | None, bytes | None]:
     """Return the rolled program of a core and its data, if it has one."""
@@ -272,12 +272,12 @@ def _rolled(
     if not rolls or model.couplings or model.constraints or other or named or odd:
         return None, None
     try:
-        return trace_rolled(core, model, inputs)
+        return trace_loops(core, model, inputs)
     except (NotRolled, ZeroDivisionError):
         return None, None
 
 
-def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
+def _unpack(function: str, kept: bytes, layout: Layout) -> Kernel:
     llvm = compiler()
     sizes = [int.from_bytes(kept[k : k + 8], "little") for k in (0, 8)]
     text, data = kept[16 : 16 + sizes[0]], kept[16 + sizes[0] : 16 + sum(sizes)]
@@ -288,7 +288,7 @@ def _unpacked(function: str, kept: bytes, layout: Layout) -> Kernel:
 
 
 @contextmanager
-def announced(what: str) -> Iterator[None]:
+def announce(what: str) -> Iterator[None]:
     """Say what is being compiled when it takes longer than two seconds and somebody watches.
 
     Meanwhile the floating-point environment is the default one: constants are folded in it.
@@ -316,13 +316,13 @@ def user_kernel(
     that is `known` by its program is not called again, but for the latter.
     """
     llvm = compiler()
-    with announced(name):
+    with announce(name):
         if along is not None and tangent is not None:
             program, outputs = tangent_derivative(function, shapes, along, tangent)
         elif known is not None:
             program, outputs = known.program, known.outputs
         else:
-            program, outputs = traced(function, shapes)
+            program, outputs = trace(function, shapes)
         if along is not None and tangent is None:
             start = sum(prod(shape) for shape in shapes[:along])
             program = graphs().jacobian(program, range(start, start + prod(shapes[along])))

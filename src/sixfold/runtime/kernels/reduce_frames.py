@@ -114,11 +114,11 @@ class _Frames:
 
     def move(self, moves: Moves) -> None:
         """Move frames."""
-        for i, X in self.moved(moves).items():
+        for i, X in self.placements_after(moves).items():
             self.place[i] = X
         for i, move in moves.items():
-            self.inertia[i] = self.seen(i, move)
-            self.back[i] = _chained(self.back[i], move.inverse())
+            self.inertia[i] = self.inertia_after(i, move)
+            self.back[i] = _chain(self.back[i], move.inverse())
 
     def improve(self, i: int) -> bool:
         """Move frames along or about the axis of body i to where they need less, if they do."""
@@ -165,9 +165,9 @@ class _Frames:
 
     def change(self, moves: Moves) -> Cost:
         """Return what moves add to the cost of bodies."""
-        places = self.moved(moves)
+        places = self.placements_after(moves)
         now = [self.cost(i, self.place[i], self.inertia[i]) for i in places]
-        then = [self.cost(i, X, self.seen(i, moves.get(i))) for i, X in places.items()]
+        then = [self.cost(i, X, self.inertia_after(i, moves.get(i))) for i, X in places.items()]
         return Cost(
             sum(x.numbers for x in then) - sum(x.numbers for x in now),
             sum(x.crossings for x in then) - sum(x.crossings for x in now),
@@ -183,7 +183,7 @@ class _Frames:
             offsets * (self.bodies[i] - siblings),
         )
 
-    def seen(self, i: int, move: Transform | None) -> Inertia:
+    def inertia_after(self, i: int, move: Transform | None) -> Inertia:
         """Return the inertia of body i after a move of its frame."""
         if move is None:
             return self.inertia[i]
@@ -203,7 +203,7 @@ class _Frames:
         m, d = abs(float(self.tree.inertia[i].m)), distance
         return m <= _GROWTH * self.behind[c] or m * d * d <= _GROWTH * self.size[i]
 
-    def moved(self, moves: Moves) -> dict[int, Transform]:
+    def placements_after(self, moves: Moves) -> dict[int, Transform]:
         """Return the placements of bodies and their children after moves.
 
         Several bodies are shifted by the same distance: placements between them stay.
@@ -211,10 +211,10 @@ class _Frames:
         places: dict[int, Transform] = {}
         for i, move in moves.items():
             X, back = self.place[i], move.inverse()
-            places[i] = X if self.tree.parent[i] in moves else _chained(move, X)
+            places[i] = X if self.tree.parent[i] in moves else _chain(move, X)
             for c in self.children[i]:
                 if c not in moves:
-                    places[c] = _chained(self.place[c], back)
+                    places[c] = _chain(self.place[c], back)
         return places
 
     def turns(self, i: int, X: Transform) -> int:
@@ -268,7 +268,7 @@ def _shift(k: int, distance: float) -> Transform:
     return Transform(IDENTITY3, Vector3.of([distance if n == k else 0.0 for n in range(3)]))
 
 
-def _chained(X: Transform, Y: Transform) -> Transform:
+def _chain(X: Transform, Y: Transform) -> Transform:
     """Return X @ Y with exact zeros where nothing but rounding is left."""
     columns = Y.E.T
     E = [[_sum(zip(row, column, strict=True)) for column in columns] for row in X.E]

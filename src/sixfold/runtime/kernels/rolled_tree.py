@@ -178,7 +178,7 @@ class RolledModel:
         return {item: Column.zero(sizes[item.kind]) for item in self.recorder.items}
 
 
-def trace_rolled(
+def trace_loops(
     core: Callable[..., Any], model: Model, inputs: Sequence[str], outputs: int = 1
 ) -> tuple[Rolled, bytes]:
     """Return a core for a model as a rolled program with its data.

@@ -17,7 +17,7 @@ import numpy as np
 from sixfold.errors import TooLargeError
 from sixfold.runtime.arrays import Array
 from sixfold.runtime.kernels.kernel_cache import KERNELS
-from sixfold.runtime.kernels.kernels import announced
+from sixfold.runtime.kernels.kernels import announce
 from sixfold.runtime.kernels.threads import get_threads, share
 from sixfold.runtime.lazy_import import compiler, graphs
 
@@ -70,7 +70,7 @@ def scan_kernel(
     known = None if key is None else KERNELS.find((key, scan, lanes))
     if known is not None:
         return known[0]
-    with announced(name):
+    with announce(name):
         program = graphs().trace(step, scan.sizes, boundaries=True)
         if not llvm.supported(program) or program.length > MAX_STEP_NODES:
             return None
@@ -80,7 +80,7 @@ def scan_kernel(
     return kernel
 
 
-def evaluated(function: Callable[..., Sequence[Any]], *lists: Sequence[Any]) -> Sequence[Any]:
+def evaluate_once(function: Callable[..., Sequence[Any]], *lists: Sequence[Any]) -> Sequence[Any]:
     """Return function(*lists); what a traced step evaluates several times is compiled once."""
     graphs = {id(x.graph): x.graph for numbers in lists for x in numbers if hasattr(x, "graph")}
     if len(graphs) != 1:
@@ -209,7 +209,7 @@ def adjoint_kernel(
         flat = [x for part in slopes for x in part]
         return [*flat[: sum(carried)], spent[0] + cost, *flat[sum(carried) :]]
 
-    with announced(name):
+    with announce(name):
         program = graphs().unrolled(graphs().trace(step, sizes))
         starts = list(accumulate(sizes, initial=0))
         reverse = graphs().gradient(program, [k for a in by for k in range(*starts[a : a + 2])])
@@ -246,7 +246,7 @@ def gradient_kernel(
         numbers = [x for part in lists for x in part]
         return [*replay(program, numbers), *replay(reverse, [*numbers, 1.0])]
 
-    with announced(name):
+    with announce(name):
         program = graphs().unrolled(graphs().trace(lambda *lists: [function(*lists)], sizes))
         starts = list(accumulate(sizes, initial=0))
         reverse = graphs().gradient(program, [k for a in by for k in range(*starts[a : a + 2])])

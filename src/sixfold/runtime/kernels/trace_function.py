@@ -30,7 +30,7 @@ def graph_of(
         function: takes one array for each shape, as `sixfold.compile` does.
         shapes: shapes of one state's arguments.
     """
-    program, outputs = traced(function, shapes)
+    program, outputs = trace(function, shapes)
     return graphs().optimise(graphs().unrolled(program)), outputs
 
 
@@ -62,7 +62,7 @@ def program_of(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) 
     Constants are folded in the default floating-point environment.
     """
     with compiler().usual_environment():
-        return FunctionProgram(*traced(function, shapes))
+        return FunctionProgram(*trace(function, shapes))
 
 
 def numbers_array(values: Sequence[Any]) -> Any:
@@ -76,7 +76,7 @@ def numbers_array(values: Sequence[Any]) -> Any:
     return array
 
 
-def traced(
+def trace(
     function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Program, tuple[tuple[int, ...], ...]]:
     """Return the program of a function of arrays as it was traced, and the shape of each output.
@@ -114,16 +114,16 @@ def _output(result: Any) -> Any:
     try:
         array = np.asarray(result, dtype=object).view(np.ndarray)
     except ValueError:  # arrays of several axes that differ in more than the first
-        raise _ragged(result) from None
+        raise _ragged_rows_error(result) from None
     for x in array.reshape(-1):
         if isinstance(x, (list, tuple, np.ndarray)):
-            raise _ragged(result)
+            raise _ragged_rows_error(result)
         if not is_number(x):
             raise ArgumentError(where, "numbers", x, "return numbers, or an array of them")
     return array
 
 
-def _ragged(result: Any) -> ShapeError:
+def _ragged_rows_error(result: Any) -> ShapeError:
     fix = "return rows of one length, or a tuple of arrays to get several results"
     shapes = [np.shape(x) if isinstance(x, np.ndarray) else f"({len(x)},)" for x in result]
     return ShapeError("compile", "function", "a result with rows of one length", shapes, fix)
@@ -146,14 +146,14 @@ def tangent_derivative(
         model: gives dq/dt for each velocity.
     """
 
-    def moved(*arrays: Any) -> Any:
+    def at_displacement(*arrays: Any) -> Any:
         *given, e = arrays
         q = list(given[along])
         rate = QUANTITIES["position_rate"].reading(model, model.tree, q, list(e))
         given[along] = numbers_array([x + dx for x, dx in zip(q, rate, strict=True)])
         return function(*given)
 
-    program, outputs = traced(moved, [*shapes, (model.nv,)])
+    program, outputs = trace(at_displacement, [*shapes, (model.nv,)])
     start = program.inputs - model.nv
     slopes = graphs().jacobian(program, range(start, program.inputs))
     return _last_inputs_zero(slopes, start), tuple((*shape, model.nv) for shape in outputs)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError
 from sixfold.model import ContactOptions, Model
-from sixfold.runtime import model_checked
+from sixfold.runtime import require_model
 from sixfold.show import fields_line
 from sixfold.simulation.contact.shapes import (
     ContactPair,
@@ -146,7 +146,7 @@ class Ground:
         if not isinstance(path, (str, Path)):
             fix = "pass the path of an MJCF file"
             raise ArgumentError("Ground.from_mjcf: argument 'path'", "a path", path, fix)
-        model_checked("Ground.from_mjcf", model)
+        require_model("Ground.from_mjcf", model)
         found = ground_options(path, model, package_dirs)
         if options.keys() & {"friction", "solref", "solimp", "margin"}:
             found.pop("plane", None)

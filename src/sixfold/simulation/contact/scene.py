@@ -35,7 +35,7 @@ from sixfold.errors import (
 from sixfold.model import Box, Capsule, Geometry, Model, Sphere
 from sixfold.quantities import neutral
 from sixfold.quantities.contact import evaluate_with_scene, inverse_masses
-from sixfold.runtime import model_checked, program_of, refuse_singular
+from sixfold.runtime import program_of, refuse_singular, require_model
 from sixfold.show import fields_line
 from sixfold.simulation.contact.ground import Ground
 from sixfold.simulation.contact.shapes import (
@@ -430,7 +430,7 @@ def contact_forces(
     Reference: Todorov, Convex and analytically-invertible dynamics with contacts and constraints,
     ICRA 2014; MuJoCo documentation, chapter Computation.
     """
-    scene = scene_of("contact_forces", model_checked("contact_forces", model), contacts)
+    scene = scene_of("contact_forces", require_model("contact_forces", model), contacts)
     if scene.rigid != (dt is not None):
         where = "a rigid ground" if scene.rigid else "a soft ground"
         fix = "pass the length of a step, dt" if scene.rigid else "leave dt out"
