@@ -83,7 +83,7 @@ def main(arguments=()):
     loaded = sf.add_payload(real, hand, mass=1.0, com=(0.0, 0.02, 0.1), inertia=(2e-3,) * 3)
     carried = sf.identification.identify(
         result.model, measure(loaded, run, rng), bodies=hand, friction=False
-    ).added(hand)
+    ).added_inertia(hand)
     print(f"payload: {float(carried.m):.3f} kg")
     if chosen.report:
         sf.write_report(chosen.report, result.model, result)

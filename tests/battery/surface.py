@@ -343,7 +343,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "save": {"path": lambda: "out.urdf"},
     "identify": {"log": lambda: _log()},
     "Identification.evaluate": {"log": lambda: _log()},
-    "Identification.added": {"body": lambda: "lower"},
+    "Identification.added_inertia": {"body": lambda: "lower"},
     "Log": {"q": lambda: _log().q, "tau": lambda: _log().tau},
     "Log.read": {"path": lambda: "log.npz"},
     "plot": {"path": lambda: "out.svg"},

@@ -363,7 +363,7 @@ def test_plots_draw_names_as_they_stand_but_escaped(motion, tmp_path):
 def test_the_window_labels_its_sliders_escaped(model, motion):
     pytest.importorskip("viser", reason="viser is not installed")
     with sf.view(model, motion, block=False, play=False) as viewer:
-        for switch in viewer._panel.shown.values():
+        for switch in viewer._panel.switches.values():
             switch.value = True
         viewer.seek(0.01)
         handles = list(viewer._server.gui._gui_input_handle_from_uuid.values())

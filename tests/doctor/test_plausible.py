@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import sixfold as sf
-from sixfold.checks.doctor.part_checks import mirrored
+from sixfold.checks.doctor.part_checks import mirror_names
 from sixfold.model import Geometry, Mesh
 from tests.doctor.support import ROD, box_on, chain, codes, only, with_lines
 
@@ -144,4 +144,4 @@ def test_names_that_are_no_pair_are_not_compared():
     ],
 )
 def test_the_right_twin_of_a_name(left, right):
-    assert (right in mirrored(left)) if right else mirrored(left) == []
+    assert (right in mirror_names(left)) if right else mirror_names(left) == []

@@ -59,7 +59,7 @@ def test_improvement_shows_more_and_the_same_seed_gives_the_same_motion():
 
 def test_notes_say_how_well_parameters_will_be_seen(tmp_path):
     run = sf.identification.excitation(arm(), 10.0, dt=0.01, rounds=2, noise=0.05)
-    assert any("base parameters" in note and "well" in note for note in run.notes)
+    assert any("base parameters" in note and " good" in note for note in run.notes)
     run.save(tmp_path / "run.npz")
     assert sf.Trajectory.load(tmp_path / "run.npz").notes == run.notes
 

@@ -162,7 +162,7 @@ def test_a_payload_is_found():
     rng = np.random.default_rng(4)
     tau = sf.inverse_dynamics(load, q, v, a) + 0.05 * rng.standard_normal(q.shape)
     found = sf.identification.identify(truth(), q, v, a, tau, bodies="fore", friction=False)
-    payload = found.added("fore")
+    payload = found.added_inertia("fore")
     # a planar forearm shows the mass only through what the turret carries
     assert float(payload.m) == pytest.approx(1.0, rel=0.05)
     assert float(payload.h.x) == pytest.approx(0.2, rel=0.01)
@@ -243,9 +243,9 @@ def test_a_floating_base_needs_no_base_torques():
     found = sf.identification.identify(model, run.q, run.v, run.a, tau, friction=False)
     right = true_base(found, real)
     for p, value in zip(found.parameters, right, strict=True):
-        if p.seen == "well":
+        if p.identifiability == "good":
             assert p.value == pytest.approx(value, abs=max(0.05 * abs(value), 6 * p.error, 1e-3))
-    assert sum(p.seen == "well" for p in found.parameters) > 8
+    assert sum(p.identifiability == "good" for p in found.parameters) > 8
     del t
 
 

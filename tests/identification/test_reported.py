@@ -147,10 +147,10 @@ def test_the_text_counts_what_is_seen_well_and_each_kind_of_finding():
     lines = repr(shown).splitlines()
     assert lines[0] == "<identification of 'arm': 6,001 samples"
     assert lines[1] == "  residual at most 30.0% of the torque ('lift')"
-    assert lines[2] == "  2 of 7 base parameters seen well, condition 123"
+    assert lines[2] == "  2 of 7 base parameters identified well, condition 123"
     assert lines[3] == "  findings: 1 error, 2 warnings, 3 notes>"
     text = shown.text(80)
-    assert "base parameters: 7 (2 well, 3 roughly, 2 not seen), condition 123" in text
+    assert "base parameters: 7 (identifiability: 2 good, 3 weak, 2 none), condition 123" in text
     assert "findings: none>" in repr(replace(shown, findings=()))
 
 

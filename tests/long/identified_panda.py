@@ -71,7 +71,7 @@ def payload(real, run, result):
     found = sf.identification.identify(
         result.model, q, tau=tau, t=run.t, bodies="panda_hand", friction=False, offsets=False
     )
-    return found.added("panda_hand")
+    return found.added_inertia("panda_hand")
 
 
 def million(model, real, run):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.display.report.html import groups, names, stretched
+from sixfold.display.report.html import groups, keep_extremes, names
 from sixfold.display.scene import record
 
 
@@ -103,7 +103,7 @@ def test_long_lines_keep_their_peaks():
     t = np.linspace(0, 1, 100_001)
     values = np.stack([np.sin(9 * t), np.zeros_like(t)], axis=1)
     values[44_444, 1], values[80_000, 1] = 7.0, -3.0
-    times, rows = stretched(t, values, 500)
+    times, rows = keep_extremes(t, values, 500)
     assert len(times) == len(rows) <= 500
     assert np.all(np.diff(times) >= 0)
     assert (rows[:, 1].max(), rows[:, 1].min()) == (7.0, -3.0)

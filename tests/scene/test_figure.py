@@ -18,17 +18,17 @@ from sixfold.display.scene.figure import (
 from sixfold.display.scene.surfaces import (
     box,
     capsule,
-    creased,
     cylinder,
     ellipsoid,
     face_normals,
     frustum,
     join_surfaces,
+    limit_triangles,
+    merge_cells,
     rod,
     sphere,
-    thinned,
+    split_creases,
     tidy,
-    within,
 )
 from sixfold.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, SourceInfo, Sphere
 from sixfold.spatial import solids
@@ -62,29 +62,29 @@ def test_solids_are_closed_and_look_outward(surface, expected):
 
 
 def test_a_mirror_turns_faces_around():
-    assert volume(box((1, 1, 1)).moved(np.diag([1.0, -2.0, 1.0, 1.0]))) == pytest.approx(2.0)
+    assert volume(box((1, 1, 1)).transform(np.diag([1.0, -2.0, 1.0, 1.0]))) == pytest.approx(2.0)
 
 
 def test_sharp_edges_part_and_soft_ones_do_not():
     solid = tidy(box((1, 1, 1)))
     assert len(solid.vertices) == 8
-    assert len(creased(solid).vertices) == 24
+    assert len(split_creases(solid).vertices) == 24
     ball = tidy(sphere(1.0))
-    assert len(creased(ball).vertices) == len(ball.vertices)
-    assert face_normals(creased(solid)) == pytest.approx(face_normals(solid))
+    assert len(split_creases(ball).vertices) == len(ball.vertices)
+    assert face_normals(split_creases(solid)) == pytest.approx(face_normals(solid))
 
 
 def test_thinning_keeps_the_shape_within_a_cell():
     ball = join_surfaces([sphere(1.0)])
-    coarse = thinned(ball, 0.3)
+    coarse = merge_cells(ball, 0.3)
     assert len(coarse.faces) < len(ball.faces) / 2
     assert np.abs(np.linalg.norm(coarse.vertices, axis=1) - 1.0).max() < 0.3
 
 
 def test_parts_are_thinned_to_a_budget():
     parts = [Part(k, sphere(0.3), (1, 2, 3)) for k in range(4)]
-    assert sum(len(p.surface.faces) for p in within(parts, 1.0, 10**6)) == 4 * 784
-    assert sum(len(p.surface.faces) for p in within(parts, 1.0, 800)) <= 800
+    assert sum(len(p.surface.faces) for p in limit_triangles(parts, 1.0, 10**6)) == 4 * 784
+    assert sum(len(p.surface.faces) for p in limit_triangles(parts, 1.0, 800)) <= 800
 
 
 @pytest.mark.parametrize("kind", sf.model.STANDARD_JOINTS, ids=lambda kind: kind.__name__)
@@ -230,7 +230,7 @@ def test_the_ground_is_at_zero_or_below_a_robot_that_hangs():
     swing = sf.load("double_pendulum")
     parts = stick_figure(swing)
     poses = [np.eye(4), *sf.body_poses(swing, sf.neutral(swing))]
-    low = min(part.surface.moved(poses[part.body + 1]).vertices[:, 2].min() for part in parts)
+    low = min(part.surface.transform(poses[part.body + 1]).vertices[:, 2].min() for part in parts)
     assert stage(swing, parts, np.full(2, 3.0)).ground == pytest.approx(low, abs=0.1)
     assert low < -1.5
 

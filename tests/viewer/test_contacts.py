@@ -100,7 +100,7 @@ def test_a_sliding_box_uses_all_of_its_cones(box):
     # it slides until 2 / (0.4 g) = 0.51 s
     now = record("test", model, run).contacts(0.25)
     closed = [0, 2, 4, 6]
-    assert np.flatnonzero(now.closed).tolist() == closed
+    assert np.flatnonzero(now.touches).tolist() == closed
     assert now.use[closed] == pytest.approx(np.ones(4), abs=1e-3)
     assert now.use[[1, 3, 5, 7]] == pytest.approx(np.zeros(4))
     # a soft contact that slides hops a little: only in the mean it bears the weight
@@ -121,13 +121,13 @@ def test_the_layer_shows_closed_contacts_with_cones_along_normals(box):
     assert layer.balls.visible
     assert layer.arrows.visible
     assert len(layer.arrows.points) == 4
-    assert layer.arrows.points[:, 0] == pytest.approx(now.points[now.closed], abs=1e-6)
+    assert layer.arrows.points[:, 0] == pytest.approx(now.points[now.touches], abs=1e-6)
     along = layer.arrows.points[:, 1] - layer.arrows.points[:, 0]
-    assert np.cross(along, now.forces[now.closed]) == pytest.approx(np.zeros((4, 3)), abs=1e-5)
+    assert np.cross(along, now.forces[now.touches]) == pytest.approx(np.zeros((4, 3)), abs=1e-5)
     assert (along[:, 2] > 0).all()
     scales = layer.cones.batched_scales
-    assert scales[now.closed][:, 0] / scales[now.closed][:, 2] == pytest.approx(np.full(4, 0.4))
-    assert scales[~now.closed] == pytest.approx(np.full((4, 3), HIDDEN))
+    assert scales[now.touches][:, 0] / scales[now.touches][:, 2] == pytest.approx(np.full(4, 0.4))
+    assert scales[~now.touches] == pytest.approx(np.full((4, 3), HIDDEN))
     layer.show(False)
     assert not (layer.balls.visible or layer.cones.visible or layer.arrows.visible)
 
@@ -272,7 +272,7 @@ def test_what_a_robot_has_not_cannot_be_switched_on(box):
     ):
         with sf.view(robot, motion, block=False, play=False) as viewer:
             names = ("contacts", "loop force")
-            assert {name for name in names if viewer._panel.shown[name].visible} == there
+            assert {name for name in names if viewer._panel.switches[name].visible} == there
 
 
 def test_the_window_draws_forces_and_drops_them_when_hands_pose_the_robot(box):
@@ -280,7 +280,7 @@ def test_the_window_draws_forces_and_drops_them_when_hands_pose_the_robot(box):
     model, run = box
     with sf.view(model, run, block=False, play=False) as viewer:
         layer, panel = viewer._contacts, viewer._panel
-        panel.shown["contacts"].value = True
+        panel.switches["contacts"].value = True
         viewer.seek(0.25)
         until(lambda: layer.arrows.visible and len(layer.arrows.points) == 4, "arrows appear")
         until(lambda: "of cone" in panel.tables.content, "a table appears")
@@ -289,7 +289,7 @@ def test_the_window_draws_forces_and_drops_them_when_hands_pose_the_robot(box):
         assert viewer._thread.is_alive()
     bar, q = four_bar()
     with sf.view(bar, q=q, block=False) as viewer:
-        viewer._panel.shown["loop force"].value = True
+        viewer._panel.switches["loop force"].value = True
         until(lambda: viewer._screws["loop force"].nodes, "the force of the loop appears")
         until(lambda: "pin" in viewer._panel.tables.content, "it is named")
 

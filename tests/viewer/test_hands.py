@@ -34,12 +34,12 @@ def pulled(viewer, pose, phase="update"):
     """Do what viser does when the mouse has moved the handle."""
     node = viewer._frame.node
     if not viewer._frame.held:
-        asyncio.run(viewer._frame.moved(SimpleNamespace(target=node, phase="start")))
+        asyncio.run(viewer._frame.on_move(SimpleNamespace(target=node, phase="start")))
         # a picture that is being drawn may still put the handle back
         time.sleep(0.2)
     # as the server does it, without telling the page
     node._impl.position, node._impl.wxyz = pose[:3, 3], wxyz(pose[:3, :3])
-    asyncio.run(viewer._frame.moved(SimpleNamespace(target=node, phase=phase)))
+    asyncio.run(viewer._frame.on_move(SimpleNamespace(target=node, phase=phase)))
 
 
 # -- the handle on a frame
@@ -98,7 +98,7 @@ def test_handles_are_chosen_and_taken_away(arm):
         assert viewer._frame.node is None
         choice = viewer._panel.frames
         assert choice.value == "none"
-        viewer._chosen(SimpleNamespace(client_id=1, target=SimpleNamespace(value=TOOL)))
+        viewer._on_frame_choice(SimpleNamespace(client_id=1, target=SimpleNamespace(value=TOOL)))
         assert viewer._frame.frame == TOOL
         viewer.drag("link3")
         assert (viewer._frame.frame, choice.value) == ("link3", "link3")
@@ -169,13 +169,13 @@ def test_the_spring_is_critically_damped_on_a_free_body(patient):
     pull = grab(model, player.q, 0, np.zeros(3), 10.0)
     assert pull.mass == pytest.approx(2.0)
     pull.pointer = np.array([0.0, 0.0, 1.0])
-    player.grabbed(pull)
+    player.set_pull(pull)
     for _ in range(6):
         player.advance(0.05)
     # x = 1 - (1 + w t) exp(-w t)
     wt = RATE * 0.3
     assert player.q[2] == pytest.approx(1 - (1 + wt) * np.exp(-wt), abs=0.02)
-    player.grabbed(None)
+    player.set_pull(None)
     player.advance(0.002)
     assert not player.stepper.f_ext.any()
 
@@ -206,11 +206,11 @@ def test_motors_hold_the_pose_give_way_and_come_back(arm, patient):
     at = sf.frame_pose(arm, POSE, TOOL)[:3, 3]
     pull = grab(arm, POSE, 5, at, 1.0)
     pull.pointer = at + np.array([0.0, 0.0, 0.3])
-    player.grabbed(pull)
+    player.set_pull(pull)
     for _ in range(10):
         player.advance(0.05)
     assert sf.frame_pose(arm, player.q, TOOL)[2, 3] > at[2] + 0.02
-    player.grabbed(None)
+    player.set_pull(None)
     for _ in range(40):
         player.advance(0.05)
     assert player.q == pytest.approx(POSE, abs=0.02)
@@ -255,9 +255,9 @@ def test_the_panel_rules_the_simulation():
         until(lambda: "time" in panel.clock.content, "the clock is shown")
         viewer.pause()
         until(lambda: panel.play.label == "Run", "it rests")
-        panel._restarted(player)
+        panel._on_restart(player)
         assert viewer.q == pytest.approx([0.5, 0.2])
-        panel._switched(player, SimpleNamespace(client_id=1, target=SimpleNamespace(value=True)))
+        panel._on_motors(player, SimpleNamespace(client_id=1, target=SimpleNamespace(value=True)))
         assert player.holds
         viewer.play()
         until(lambda: player.time > 0.1, "time passes")

@@ -123,7 +123,7 @@ def test_every_overlay_can_be_drawn(robot):
         viewer._player.v = v
         screws = viewer._screws.values()
         for on in (True, False):
-            for switch in viewer._panel.shown.values():
+            for switch in viewer._panel.switches.values():
                 switch.value = on
             until(lambda on=on: all(bool(layer.nodes) == on for layer in screws), f"screws: {on}")
             until(lambda on=on: viewer._was.get("dark", False) == on, f"switches: {on}")
@@ -209,7 +209,7 @@ def test_degrees_names_and_ellipsoids_are_shown_on_request(arm):
         panel.degrees.value = False
         until(lambda: panel.sliders[0].label.endswith("[rad]"), "the sliders show radians")
         assert panel.sliders[0].value == pytest.approx(0.5, abs=0.01)
-        panel.shown["names"].value = True
+        panel.switches["names"].value = True
         viewer._wake.set()
         until(lambda: len(viewer._robot.names) == arm.nb, "names appear")
         parts = viewer._robot.inertia_parts()

@@ -63,7 +63,7 @@ def equations(
     from sixfold.identification import base_parameters
     from sixfold.symbolic import equations as closed_form
 
-    style = _chosen(styles)
+    style = _pick_style(styles)
     where = f"{style}, which has no place for it"
     refuse_idle("--explain", style != "text", where, "ask for it without a style")
     model = load(robot)
@@ -86,7 +86,7 @@ def equations(
         click.echo(f"\n{base_parameters(model)}")
 
 
-def _chosen(styles: Mapping[str, bool]) -> Style:
+def _pick_style(styles: Mapping[str, bool]) -> Style:
     """Return the one style that was asked for; text if none was."""
     given = [name for name, asked in styles.items() if asked]
     if len(given) > 1:

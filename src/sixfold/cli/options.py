@@ -142,7 +142,7 @@ def tree_lines(model: Model, width: int = WIDTH) -> list[str]:
         branch = "└─ " if last else "├─ "
         name, joint = visible(body.name), visible(body.joint_name)
         before = indent if len(indent) <= MAX_INDENT else f"({len(indent) // 3 + 1}) "
-        lines += _wrapped(before + branch, name, f"[{joint}: {joint_text(body.joint)}]", width)
+        lines += _wrap_branch(before + branch, name, f"[{joint}: {joint_text(body.joint)}]", width)
         deeper = indent + ("   " if last else "│  ")
         stack += [(child, deeper) for child in reversed(children[k])]
     return lines
@@ -153,7 +153,7 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _wrapped(before: str, name: str, joint: str, width: int) -> list[str]:
+def _wrap_branch(before: str, name: str, joint: str, width: int) -> list[str]:
     """Return a body and its joint in one line, or in two where they do not fit."""
     if len(before) + len(name) + 2 + len(joint) <= width:
         return [f"{before}{name}  {joint}"]

@@ -192,14 +192,14 @@ def view(
     refuse_idle("--live", motion_file, "a motion that is recorded", "pass a robot")
     refuse_idle("--hold", not live, "a robot that is not simulated", "pass --live too")
     with working(f"reading {robot}"):
-        model, motion = _opened(robot, body, floating_base)
+        model, motion = _open_input(robot, body, floating_base)
     options: dict[str, Any] = {"live": "hold" if hold else True} if live else {}
     if drag is not None:
         options["drag"] = drag
     show(model, motion, port=port, open_browser=not no_browser, **options)
 
 
-def _opened(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
+def _open_input(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:
     """Return the robot, and its motion if a file holds one."""
     if not robot.endswith(".npz"):
         return load(robot, floating_base=floating), None

@@ -8,6 +8,7 @@ at a time in one kernel.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +21,13 @@ from sixfold.choices import Friction
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.identification.fit import Fit, Sums, accumulate, standard_errors, weighted_products
 from sixfold.identification.identification import Estimate, estimates
-from sixfold.identification.identify import problem_for
-from sixfold.identification.problem import IdentificationProblem, choice_of, numbers, positive
+from sixfold.identification.problem import (
+    IdentificationProblem,
+    choice_of,
+    numbers,
+    positive,
+    problem_for,
+)
 from sixfold.model import Model
 from sixfold.model.validate import generator_of
 from sixfold.quantities import gravity_force as weight
@@ -361,13 +367,16 @@ def _trajectory(
     }
     notes = (f"D-optimal among {tried:,} Fourier series of {series.period:g} s",)
     made = Trajectory(model, t, q, v, a, tau, **energies, dt=dt, notes=notes)
-    seen = expected_errors(problem, made, sigma)
-    words = {word: [p for p in seen if p.seen == word] for word in ("well", "roughly", "not")}
-    counts = ", ".join(f"{len(p)} {word}" for word, p in words.items() if p)
-    lines = [f"of {len(seen)} base parameters {counts} seen with noise of {sigma.max():.2g} N m"]
-    weak = sorted(seen, key=lambda p: -p.error / p.size)[:3]
-    weak = [p for p in weak if p.seen != "well"]
-    lines += [f"seen least: {p.words}, {p.value:.3g} +- {p.error:.2g}" for p in weak]
+    expected = expected_errors(problem, made, sigma)
+    count = Counter(p.identifiability for p in expected)
+    counts = ", ".join(f"{count[word]} {word}" for word in ("good", "weak", "none") if count[word])
+    lines = [
+        f"identifiability of {len(expected)} base parameters with noise of {sigma.max():.2g} N m: "
+        + counts
+    ]
+    weak = sorted(expected, key=lambda p: -p.error / p.size)[:3]
+    weak = [p for p in weak if p.identifiability != "good"]
+    lines += [f"least identifiable: {p.words}, {p.value:.3g} +- {p.error:.2g}" for p in weak]
     limits = model.effort_limit
     if np.isfinite(limits).any():
         share = np.abs(tau).max(axis=0) / limits

@@ -69,7 +69,7 @@ class DataFinding:
         return f"{self.severity}: {visible(self.what)} [{self.code}]\n    fix: {self.fix}"
 
 
-def listed(names: list[str], most: int = 4) -> str:
+def join_names(names: list[str], most: int = 4) -> str:
     """Return names one after the other, the rest counted."""
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -472,7 +472,7 @@ def _targets(sums: Sums) -> Array:
 INDEPENDENT = 1e-9
 
 
-def fit_bounded(problem: IdentificationProblem, fit: Fit) -> Array:
+def fit_with_bounds(problem: IdentificationProblem, fit: Fit) -> Array:
     """Return the unknowns nearest to the loaded model among those that fit the data best.
 
     Inertias, offsets and gains are free; friction, rotors and springs are >= 0.  If the free

@@ -30,7 +30,7 @@ from itertools import pairwise
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.identification.findings import DataFinding, listed
+from sixfold.identification.findings import DataFinding, join_names
 from sixfold.identification.fit import BLOCK, gram, product
 from sixfold.identification.log import Chunk, Log
 from sixfold.identification.problem import Choice, IdentificationProblem, dry_column
@@ -286,7 +286,8 @@ def describe_laws(laws: tuple[FrictionLaw, ...], used: bool) -> list[DataFinding
     stuck = [law for law in laws if law.hysteresis_residual < HYSTERESIS * law.residual]
     if stuck:
         worst = min(law.hysteresis_residual / law.residual for law in stuck)
-        what = f"friction of {listed([law.joint for law in stuck])} builds up after each reversal: "
+        names = join_names([law.joint for law in stuck])
+        what = f"friction of {names} builds up after each reversal: "
         what += f"up to {1 - worst:.0%} of the residual, which no friction law of a model describes"
         found.append(DataFinding("note", "hysteresis", what))
     return found

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, visible
-from sixfold.identification.findings import ORDER, DataFinding, Severity, listed
+from sixfold.identification.findings import ORDER, DataFinding, Severity, join_names
 from sixfold.identification.fit import Fit, Sums, load_rms, residual_rms
 from sixfold.identification.friction import FrictionLaw, Probe
 from sixfold.identification.problem import (
@@ -29,8 +29,8 @@ from sixfold.quantities import gravity_force, inverse_dynamics
 from sixfold.show import block, folded, plain
 from sixfold.spatial import Inertia
 
-# standard errors relative to the size of a parameter up to which it is seen well, and roughly
-WELL, ROUGHLY = 0.05, 0.3
+# standard error relative to the size of a parameter up to which its identifiability is good, weak
+GOOD, WEAK = 0.05, 0.3
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Estimate:
     formula: str  #: Which parameters act together in it.
 
     @property
-    def seen(self) -> str:
-        """How well the data show it: 'well', 'roughly' or 'not'."""
+    def identifiability(self) -> str:
+        """How well the data show it: 'good', 'weak' or 'none'."""
         share = self.error / self.size if self.size else np.inf
-        return "well" if share <= WELL else "roughly" if share <= ROUGHLY else "not"
+        return "good" if share <= GOOD else "weak" if share <= WEAK else "none"
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Identification:
             count += len(q)
         return np.sqrt(total / count)
 
-    def added(self, body: str) -> Inertia:
+    def added_inertia(self, body: str) -> Inertia:
         """Return what a body gained against the loaded model: the payload that it carries.
 
         It is in coordinates of the body (of the frame, for the name of a frame).
@@ -180,7 +180,7 @@ class Identification:
         k, X = self.model.locate(body)
         if k < 0:
             fix = "name a body or frame that moves"
-            raise NotApplicableError("Identification.added", f"the base '{body}'", fix)
+            raise NotApplicableError("Identification.added_inertia", f"the base '{body}'", fix)
         new, old = (m.bodies[k].inertia.array() for m in (self.model, self.loaded))
         change = Inertia.from_parameters((new - old).tolist())
         back = X.inverse()
@@ -213,11 +213,14 @@ class Identification:
             lines += ["", "hold-out residual relative to the torque (plain least squares):"]
             lines.append(f"  mean of joints {h.mean_of_joints:.2%} ({h.plain_mean_of_joints:.2%})")
             lines.append(f"  all joints in one norm {h.all_joints:.2%} ({h.plain_all_joints:.2%})")
-        counts = {word: sum(p.seen == word for p in self.parameters) for word in _WORDS}
-        seen = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        counts = {word: sum(p.identifiability == word for p in self.parameters) for word in _WORDS}
+        known = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
         count = len(self.parameters)
-        lines += ["", f"base parameters: {count} ({seen} seen), condition {self.condition:.3g}"]
-        weak = [p for p in self.parameters if p.seen == "not"]
+        lines += [
+            "",
+            f"base parameters: {count} (identifiability: {known}), condition {self.condition:.3g}",
+        ]
+        weak = [p for p in self.parameters if p.identifiability == "none"]
         for p in weak[:6]:
             error = "not shown at all" if np.isinf(p.error) else f"{p.value:.3g} +- {p.error:.2g}"
             lines.append(f"  not seen: {visible(p.words)} ({error})")
@@ -238,13 +241,13 @@ class Identification:
     def __repr__(self) -> str:
         """Say it in a few lines."""
         worst = max(self.joints, key=lambda j: j.share)
-        well = sum(p.seen == "well" for p in self.parameters)
+        well = sum(p.identifiability == "good" for p in self.parameters)
         kinds = {w: sum(f.severity == w for f in self.findings) for w in ORDER}
         remarks = ", ".join(f"{n} {w}{'s' * (n > 1)}" for w, n in kinds.items() if n) or "none"
         return (
             f"<identification of '{visible(self.model.name)}': {self.samples:,} samples\n"
             f"  residual at most {worst.share:.1%} of the torque ('{visible(worst.name)}')\n"
-            f"  {well} of {len(self.parameters)} base parameters seen well, condition "
+            f"  {well} of {len(self.parameters)} base parameters identified well, condition "
             f"{self.condition:.3g}\n"
             f"  findings: {remarks}>"
         )
@@ -256,7 +259,7 @@ class Identification:
         return block(head, joints_table(self), findings_list(self), listed)
 
 
-_WORDS = ("well", "roughly", "not")
+_WORDS = ("good", "weak", "none")
 
 
 def _fill_lines(text: str, width: int, first: str, then: str = "") -> list[str]:
@@ -291,10 +294,10 @@ def findings_list(result: Identification) -> str:
 def parameters_table(result: Identification) -> str:
     """Return base parameters as an HTML table."""
     rows = "".join(
-        f'<tr class="{p.seen}"><th title="{escape(visible(p.formula))}">'
+        f'<tr class="{p.identifiability}"><th title="{escape(visible(p.formula))}">'
         f"{escape(visible(p.words))}</th>"
         f"<td>{p.value:.5g}</td><td>{'-' if np.isinf(p.error) else f'{p.error:.2g}'}</td>"
-        f"<td>{p.loaded:.5g}</td><td>{p.seen}</td></tr>"
+        f"<td>{p.loaded:.5g}</td><td>{p.identifiability}</td></tr>"
         for p in result.parameters
     )
     head = "<th>base parameter</th><th>value</th><th>error</th><th>loaded</th><th>seen</th>"
@@ -394,11 +397,11 @@ def motion_findings(
         what = "the motion is too slow: inertial forces are at most "
         what += f"{strength.max():.2g} times the noise, so that moments of inertia do not show"
         found.append(DataFinding("warning", "too-slow", what, {"strength": float(strength.max())}))
-    hidden = [p.words for p in parameters if p.seen == "not"]
+    hidden = [p.words for p in parameters if p.identifiability == "none"]
     if hidden:
         plural = len(hidden) > 1
         what = f"{len(hidden)} base parameter{'s' * plural} {'are' if plural else 'is'} not shown: "
-        found.append(DataFinding("note", "unseen", what + listed(hidden)))
+        found.append(DataFinding("note", "unseen", what + join_names(hidden)))
     return found
 
 
@@ -435,7 +438,7 @@ def gain_findings(problem: IdentificationProblem, fit: Fit, physical: Array) -> 
             shares[u.owner] = float(share)
     if not shares:
         return []
-    worst, names = max(shares.values()), listed(list(shares))
+    worst, names = max(shares.values()), join_names(list(shares))
     if worst > USELESS:
         what = f"the data do not show the gains of currents: {names}"
     else:
@@ -452,7 +455,7 @@ def hidden_parameters(
         f"{p.words}: the data do not show it"
         + ("" if np.isinf(p.error) else f" ({p.value:.3g} +- {p.error:.2g})")
         for p in parameters
-        if p.seen == "not"
+        if p.identifiability == "none"
     ]
     for k in problem.without_effect:
         lines.append(f"{problem.unknowns[k].words}: no joint force depends on it")

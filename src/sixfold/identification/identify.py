@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -14,14 +13,14 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
-from sixfold.identification.findings import ORDER, DataFinding, listed
+from sixfold.identification.findings import ORDER, DataFinding, join_names
 from sixfold.identification.fit import (
     MAX_CONDITION,
     Fit,
     Sums,
     accumulate,
-    fit_bounded,
     fit_consistent,
+    fit_with_bounds,
     residual_rms,
     solve,
 )
@@ -52,13 +51,7 @@ from sixfold.identification.identification import (
     residuals_of,
 )
 from sixfold.identification.log import Columns, Log
-from sixfold.identification.problem import (
-    Choice,
-    IdentificationProblem,
-    choice_of,
-    positive,
-    problem_of,
-)
+from sixfold.identification.problem import IdentificationProblem, choice_of, positive, problem_for
 from sixfold.identification.samples import LogInput, Source, source_of, standing_still
 from sixfold.identification.suspects import (
     UNEXPLAINED,
@@ -76,12 +69,6 @@ WEIGHTS = ("noise", "equal")  # of the rows of joints
 MIN_SAMPLES = 3  # samples for each unknown, at least
 # called with the samples done and the number of samples, if it is known
 Progress = Callable[[int, int | None], object]
-
-
-@lru_cache(maxsize=32)
-def problem_for(model: Model, choice: Choice) -> IdentificationProblem:
-    """Return the columns of a problem; made once for a model."""
-    return problem_of(model, choice)
 
 
 def identify(
@@ -342,7 +329,7 @@ def _sum_samples(
     shares = (far & ~near_rest(probe.chunk[1])).mean(axis=0)
     if (shares > OUTLIER_SHARE).any():
         names = problem.model.coordinates.v_names
-        where = listed([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
+        where = join_names([names[j] for j in np.flatnonzero(shares > OUTLIER_SHARE)])
         what = f"{shares.max():.1%} of the residuals of {where} are far from the others"
         findings.append(DataFinding("note", "outliers", what))
     return _Samples(problem, laws, train, whole, *plain, exact, probe, findings, count)
@@ -362,7 +349,7 @@ def _fit(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Ar
         part = solve(problem, data.train, exact=exact)
         if consistent:
             first = fit_consistent(problem, part, prior)
-        p = fit_bounded(problem, part) if first is None else first.p
+        p = fit_with_bounds(problem, part) if first is None else first.p
         hold_out = residual_rms(problem, data.plain_held, problem.base @ p)
         # what the weights, the bounds and the loaded model cost or gain
         simple = solve(problem.with_equal_weights(), data.plain_train, exact=exact)
@@ -370,7 +357,7 @@ def _fit(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Ar
     norms = hold_out_norms(problem, data.plain_held, hold_out, plain)
     if consistent:
         return fit, fit_consistent(problem, fit, prior, first).p, hold_out, norms
-    return fit, fit_bounded(problem, fit), hold_out, norms
+    return fit, fit_with_bounds(problem, fit), hold_out, norms
 
 
 def _suspect_findings(

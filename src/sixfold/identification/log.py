@@ -136,12 +136,12 @@ def _find_array(
     for one in table:
         lowered.setdefault(one.lower(), []).append(one)
 
-    def named(one: str) -> str | None:
+    def find_column(one: str) -> str | None:
         near = lowered.get(one.lower(), [])
         return one if one in table else near[0] if len(near) == 1 else None
 
     for alias in NAMES[name]:
-        there = named(alias)
+        there = find_column(alias)
         if there and (name == "t" or table[there].ndim > 1 or len(labels) == 1):
             array = _column(source, table, there)
             return array if name == "t" or array.ndim > 1 else array[:, None]
@@ -149,7 +149,7 @@ def _find_array(
         return None
     for patterns in _patterns(NAMES[name], len(labels)):
         wanted = [
-            named(p.format(label) if "{}" in p else p)
+            find_column(p.format(label) if "{}" in p else p)
             for p, label in zip(patterns, labels, strict=False)
         ]
         if wanted and all(wanted):

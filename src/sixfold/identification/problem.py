@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -128,7 +128,7 @@ class IdentificationProblem:
         """Return the problem with other friction speeds, and with the same kernel if it can be."""
         if self.choice.offsets and self.choice.dry == "direction":
             # by sign, friction of both directions makes an offset; by tanh it does not
-            again = problem_of(model_with_speeds(self.model, speeds), self.choice)
+            again = problem_for(model_with_speeds(self.model, speeds), self.choice)
             return replace(again, equal_weights=self.equal_weights)
         return self._with_kernel(replace(self, speeds=speeds))
 
@@ -322,7 +322,8 @@ def matrix(
     return found
 
 
-def problem_of(model: Model, choice: Choice) -> IdentificationProblem:
+@lru_cache(maxsize=32)
+def problem_for(model: Model, choice: Choice) -> IdentificationProblem:
     """Return the problem: its structure is found from the columns at random states."""
     unknowns = unknowns_of(model, choice)
     count = max(PROBES, 20 * len(unknowns) // max(1, model.nv))

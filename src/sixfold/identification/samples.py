@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
-from sixfold.identification.findings import DataFinding, Severity, listed
+from sixfold.identification.findings import DataFinding, Severity, join_names
 from sixfold.identification.log import Chunk, Log, interpolate, map_arrays
 from sixfold.model import Model, Revolute
 from sixfold.quantities import difference
@@ -187,7 +187,7 @@ def _compare(
         return []
     severity: Severity = "error" if wrong.any() else "warning"
     bad = np.flatnonzero(wrong if wrong.any() else doubtful)
-    what = f"{rates} of {listed([names[k] for k in bad])} do not belong to the {integrals}"
+    what = f"{rates} of {join_names([names[k] for k in bad])} do not belong to the {integrals}"
     k = int(bad[0])
     best = int(np.argmax(np.abs(cross[k])))
     if best != k and abs(cross[k, best]) > max(0.95, abs(own[k]) + 0.2):
@@ -240,11 +240,12 @@ def clean(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]]:
     what = f"{bad.sum()} of {len(log)} samples are not numbers, the first is row {np.argmax(bad)}"
     drop(bad, "nan-rows", what)
     if log.times is not None:
-        again = good & _find_repeated(log.times, good)
+        again = good & _repeated_times(log.times, good)
         what = f"{again.sum()} samples have the time of the one before, the first is row "
         drop(again, "repeated-times", f"{what}{np.argmax(again)}")
     stuck, names = _find_saturation(model, log, good)
-    what = f"the torque of {listed(names)} is at its extreme value in {stuck.mean():.1%} of samples"
+    share = f"{stuck.mean():.1%} of samples"
+    what = f"the torque of {join_names(names)} is at its extreme value in {share}"
     drop(stuck, "saturated", what)
     findings += _clock(log, good)
     if not good.all():
@@ -263,7 +264,7 @@ def _not_finite(log: Log) -> Array:
     return bad
 
 
-def _find_repeated(times: Array, good: Array) -> Array:
+def _repeated_times(times: Array, good: Array) -> Array:
     """Return which samples have the same time as the last good one before them."""
     found = np.zeros(len(times), bool)
     rows = np.flatnonzero(good)
@@ -289,7 +290,7 @@ def _remove_turns(model: Model, log: Log) -> tuple[Log, list[DataFinding]]:
             names.append(model.coordinates.q_names[i])
     if not names:
         return log, []
-    what = f"positions of {listed(names)} jump by full turns; the turns are taken off"
+    what = f"positions of {join_names(names)} jump by full turns; the turns are taken off"
     return replace(log, q=q), [DataFinding("note", "wrapped", what)]
 
 
@@ -346,14 +347,14 @@ def standing_still(model: Model, log: Log) -> list[DataFinding]:
     q = log.q
     still = [names[i] for i in at if np.ptp(q[:, i]) < MIN_RANGE]
     if still:
-        what = f"{listed(still)} did not move: what these joints alone would show stays unknown"
+        what = f"{join_names(still)} did not move: what these joints alone would show stays unknown"
         found.append(DataFinding("warning", "constant-joint", what))
     motors = model.coordinates.actuated_indices
     tau = log.tau
     dead = [model.coordinates.v_names[j] for j in motors if np.ptp(tau[:, j]) == 0]
     if dead and len(tau) > 1:
         value = tau[0, model.coordinates.v_names.index(dead[0])]
-        what = f"the torque of {listed(dead)} is {value:g} in every sample"
+        what = f"the torque of {join_names(dead)} is {value:g} in every sample"
         found.append(DataFinding("warning", "no-torque", what))
     times = log.times
     if times is not None and len(times) > 1:

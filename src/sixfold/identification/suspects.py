@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.identification.findings import DataFinding, listed
+from sixfold.identification.findings import DataFinding, join_names
 from sixfold.identification.fit import (
     Sums,
     accumulate,
@@ -201,7 +201,7 @@ def torque_scale_findings(problem: IdentificationProblem, probe: Probe) -> list[
         unit = [word for size, word in UNITS.items() if abs(usual / size - 1) < 0.25]
         what += f": perhaps in {unit[0]}" if unit else ": perhaps currents, or other units"
     elif odd:
-        what = f"the torque of {listed(odd)} is {factors[odd[0]]:.3g} times that of the loaded "
+        what = f"the torque of {join_names(odd)} is {factors[odd[0]]:.3g} times that of the loaded "
         what += f"model, those of other joints {usual:.3g} times"
     else:
         return []

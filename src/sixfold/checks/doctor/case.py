@@ -197,7 +197,7 @@ class Part:
         return 64 * EPS * abs(self.mass) * min(float(np.hypot.reduce(self.center)), 1e150) ** 2
 
     @property
-    def blurred(self) -> bool:
+    def is_below_rounding(self) -> bool:
         """True for a link whose moments are too small to be distinguished from rounding."""
         point = self.mass > 0 and self.kind == "link" and self.center.any()
         return bool(point and np.abs(self.moments).max() <= POINT**2 * self.mass)
@@ -239,12 +239,12 @@ class Case:
     def _with_digits(self, found: list[Part]) -> tuple[Part, ...]:
         """Read moments from the file where rounding in the model has lost them."""
         origin = self.model.origin
-        if origin is None or not any(part.blurred for part in found):
+        if origin is None or not any(part.is_below_rounding for part in found):
             return tuple(found)
         written = file_tensors(origin)
         return tuple(
             replace(part, tensor=tensor)
-            if part.blurred
+            if part.is_below_rounding
             and (tensor := written.get((part.name, part.inertia_line))) is not None
             and np.abs(principal(tensor)).max() <= POINT**2 * part.mass
             else part

@@ -214,7 +214,10 @@ def symmetry(case: Case) -> Iterator[Finding]:
     """Find pairs of links, left and right, that differ."""
     parts = {part.name: part for part in case.parts}
     pairs = [
-        (part, parts[name]) for part in case.parts for name in mirrored(part.name) if name in parts
+        (part, parts[name])
+        for part in case.parts
+        for name in mirror_names(part.name)
+        if name in parts
     ]
     if not pairs:
         return
@@ -223,10 +226,10 @@ def symmetry(case: Case) -> Iterator[Finding]:
     for left, right in pairs:
         if max(left.mass, right.mass) <= LIGHT_PART * case.mass or min(left.mass, right.mass) < 0:
             continue
-        yield from _compared(case, left, right, seats, plane)
+        yield from _compare_sides(case, left, right, seats, plane)
 
 
-def mirrored(name: str) -> list[str]:
+def mirror_names(name: str) -> list[str]:
     """Return the names that the right twin of a left part may have; none for other parts."""
     words = [name.replace(left, right) for left, right in WORDS.items() if left in name]
     # names such as l_arm, arm.L
@@ -242,7 +245,7 @@ def mirrored(name: str) -> list[str]:
     return [other for other in dict.fromkeys([*words, *letters]) if other != name]
 
 
-def _compared(
+def _compare_sides(
     case: Case, left: Part, right: Part, seats: Mapping[str, Array], plane: int | None
 ) -> Iterator[Finding]:
     differences, values = [], {"left_mass": left.mass, "right_mass": right.mass}
@@ -284,10 +287,10 @@ def _plane(pairs: list[tuple[Part, Part]], seats: Mapping[str, Array]) -> int | 
 
 
 def _mirrors(a: Array, b: Array, axis: int, tolerance: float = 1e-3) -> bool:
-    return bool(abs(a[axis]) > tolerance and np.abs(_reflected(a, axis) - b).max() < tolerance)
+    return bool(abs(a[axis]) > tolerance and np.abs(_reflect(a, axis) - b).max() < tolerance)
 
 
-def _reflected(a: Array, axis: int) -> Array:
+def _reflect(a: Array, axis: int) -> Array:
     return a * np.where(np.arange(3) == axis, -1.0, 1.0)
 
 
@@ -297,4 +300,4 @@ def _off_mirror(left: Part, right: Part, seats: Mapping[str, Array], plane: int 
     if plane is None or not _mirrors(A[:3, 3], B[:3, 3], plane):
         return 0.0
     a, b = (X[:3, :3] @ part.center + X[:3, 3] for X, part in ((A, left), (B, right)))
-    return float(np.hypot.reduce(_reflected(a, plane) - b))
+    return float(np.hypot.reduce(_reflect(a, plane) - b))

@@ -215,7 +215,7 @@ class _Runner:
     def inertial(self) -> equations.System:
         return inertial_axes.inertial(self.tree, self.q, self.v, self.forces)
 
-    def applied(self) -> Table:
+    def applied_forces(self) -> Table:
         return self._columns(self.tau)
 
     def lagrange(self) -> Array:
@@ -225,7 +225,7 @@ class _Runner:
 
     def forward(self, method: str) -> Array:
         page = readings.METHODS[method]
-        return self._flat(page(self.tree, self.q, self.v, self.applied(), self.forces))
+        return self._flat(page(self.tree, self.q, self.v, self.applied_forces(), self.forces))
 
     def by_ltl(self) -> Array:
         still = {i: Column.zero(len(x)) for i, x in self.v.items()}
@@ -267,7 +267,7 @@ _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
         "machine code": lambda r: inverse_mass_matrix(r.bare, r.arrays[0]),
     },
     "forward dynamics": {
-        "aba": lambda r: r._flat(aba(r.tree, r.q, r.v, r.applied(), r.forces)),
+        "aba": lambda r: r._flat(aba(r.tree, r.q, r.v, r.applied_forces(), r.forces)),
         "aba (fast)": lambda r: r.forward("aba"),
         "machine code": lambda r: r.compiled_forward(),
         "crba + ltdl": lambda r: r.forward("crba"),
@@ -275,7 +275,7 @@ _COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
         "operators (19b)": lambda r: r.forward("operators"),
         "operators dense (19a)": lambda r: r.forward("operators_dense"),
         "operators (inertial, 19b)": lambda r: r._flat(
-            equations.solve_factorised(r.inertial(), r.applied())
+            equations.solve_factorised(r.inertial(), r.applied_forces())
         ),
     },
 }

@@ -118,23 +118,23 @@ def _frames(motion: Record, times: Array, width: int, height: int) -> Iterator[A
     model = motion.model
     parts = figure(model, budget=TRIANGLES).parts
     some = motion.q[0, motion.rows(60)]
-    place = stage(model, parts, some, follow=True, contacts=motion.touching())
+    place = stage(model, parts, some, follow=True, contacts=motion.touch_points())
     camera = Camera(place, width, height)
     canvas = Canvas(width, height)
-    told = bar("frames", delay=2.0)
+    progress = bar("frames", delay=2.0)
     first = body_poses(model, motion.q[0, 0])
     for k, time in enumerate(times):
         poses = body_poses(model, motion.positions(float(time))[0])
         shift = np.zeros(3)
         if place.follows >= 0:
             shift = (poses - first)[place.follows, :3, 3]
-        seen = [_placed(part, poses) for part in parts]
+        seen = [_world_triangles(part, poses) for part in parts]
         yield canvas.draw(camera, shift, seen, f"{time:.2f} s")
-        if told is not None:
-            told(k + 1, len(times))
+        if progress is not None:
+            progress(k + 1, len(times))
 
 
-def _placed(part: Part, poses: Array) -> tuple[Array, Array]:
+def _world_triangles(part: Part, poses: Array) -> tuple[Array, Array]:
     """Return the corners (F, 3, 3) of a part in the world, and its colour."""
     corners = part.surface.corners
     if part.body >= 0:
@@ -160,13 +160,13 @@ class Camera:
         fit = 0.9 * place.radius / math.sin(FIELD / 2) / np.linalg.norm(place.eye - place.center)
         self.eye = place.center + fit * (place.eye - place.center)
 
-    def seen(self, points: Array, shift: Array) -> tuple[Array, Array]:
+    def project(self, points: Array, shift: Array) -> tuple[Array, Array]:
         """Return where points appear [pixels] and how far away they are."""
         local = (points - self.eye - shift) @ self.axes.T
         depth = np.maximum(-local[..., 2], 1e-3 * self.place.radius)
         return self.middle + self.scale * local[..., :2] / depth[..., None], depth
 
-    def flattened(self, points: Array) -> Array:
+    def shadow(self, points: Array) -> Array:
         """Return the shadow of points on the ground, the light right above."""
         up = self.place.up
         return np.asarray(points - (points @ up - self.place.ground)[..., None] * up)
@@ -213,13 +213,13 @@ class Canvas:
         self, camera: Camera, shift: Array, parts: list[tuple[Array, Array]], text: str
     ) -> Array:
         """Return the picture of triangles, far ones first."""
-        at, depth = camera.seen(camera.grid(shift), shift)
+        at, depth = camera.project(camera.grid(shift), shift)
         near = (depth > 0.05 * camera.place.radius).all(axis=-1)
         self.lines.set_segments(at[near])
         corners = np.concatenate([part for part, _ in parts])
         colors = np.concatenate([np.tile(color, (len(part), 1)) for part, color in parts])
-        self.shadow.set_verts(camera.seen(camera.flattened(corners), shift)[0])
-        at, depth = camera.seen(corners, shift)
+        self.shadow.set_verts(camera.project(camera.shadow(corners), shift)[0])
+        at, depth = camera.project(corners, shift)
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         length = np.linalg.norm(normal, axis=-1, keepdims=True)
         normal = normal / np.where(length > 0, length, 1.0)

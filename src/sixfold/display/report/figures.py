@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sixfold.display.report.html import CHANGE, Lines, groups, identified
+from sixfold.display.report.html import CHANGE, Lines, groups, identification_content
 from sixfold.display.scene import record
 from sixfold.errors import NumberError, OutputFileError
 from sixfold.files import path_of, replacement
@@ -33,7 +33,7 @@ def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | No
     if model is not None:
         require_model("plot", model)
     if isinstance(trajectory, Identification):
-        content = identified(trajectory)
+        content = identification_content(trajectory)
         times, lines = content.motion.t, content.lines
     else:
         times, lines = _lines(trajectory, model)

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import platform
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
@@ -18,7 +19,7 @@ import numpy as np
 
 from sixfold.display.scene import Figure, Part, Record, figure, record, stage
 from sixfold.display.scene.figure import force_arrows, quaternions, usual_force
-from sixfold.display.scene.surfaces import CONTACT, SERIES, Array, sphere, turned
+from sixfold.display.scene.surfaces import CONTACT, SERIES, Array, revolve, sphere
 from sixfold.errors import OptionError, visible
 from sixfold.files import path_of, write_files
 from sixfold.identification import Identification
@@ -169,7 +170,7 @@ def _unit(model: Model, turning: str, sliding: str) -> str:
 def plot_data(lines: Lines, t: Array) -> dict[str, Any]:
     """Return one plot as plain data."""
     count = lines.values.shape[1]
-    times, values = stretched(t, lines.values, min(POINTS, max(200, NUMBERS // max(count, 1))))
+    times, values = keep_extremes(t, lines.values, min(POINTS, max(200, NUMBERS // max(count, 1))))
     return {
         "title": lines.title,
         "unit": lines.unit,
@@ -180,7 +181,7 @@ def plot_data(lines: Lines, t: Array) -> dict[str, Any]:
     }
 
 
-def stretched(t: Array, values: Array, most: int) -> tuple[Array, Array]:
+def keep_extremes(t: Array, values: Array, most: int) -> tuple[Array, Array]:
     """Return at most `most` rows of (T, n): the extremes of each stretch, in order."""
     if len(t) <= most:
         return t, values
@@ -213,7 +214,7 @@ def scene_data(record: Record, figure: Figure) -> dict[str, Any]:
     q = record.q[0, rows]
     poses = body_poses(model, q)
     some = q[:: max(1, len(q) // 60)]
-    place = stage(model, figure.parts, some, follow=True, contacts=record.touching())
+    place = stage(model, figure.parts, some, follow=True, contacts=record.touch_points())
     positions, turns = poses[..., :3, 3], quaternions(poses[..., :3, :3])
     low, step = ranges(positions)
     numbers = np.concatenate([whole(positions, low, step), np.round((turns + 1) / 2 * STEPS)], -1)
@@ -242,8 +243,8 @@ def _contacts(record: Record, rows: Array, size: float) -> dict[str, Any]:
     arrows = force_arrows(points[rows], forces[rows], usual, 0.2 * size)
     low, step = ranges(arrows)
     ball = sphere(1.0)
-    shaft = turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], 12)
-    head = turned([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], 16)
+    shaft = revolve([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], 12)
+    head = revolve([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], 16)
     return {
         "count": points.shape[1],
         "thin": 0.0045 * size,
@@ -357,7 +358,7 @@ class Content:
     cards: str  #: HTML, escaped.
 
 
-def identified(result: Identification) -> Content:
+def identification_content(result: Identification) -> Content:
     """Return the content of a report about an identification."""
     kept = result.record
     motion = record("write_report", result.model, {"t": _times(result), "q": kept["q"]})
@@ -382,13 +383,13 @@ def _times(result: Identification) -> np.ndarray:
 
 def _summary(result: Identification) -> list[tuple[str, str]]:
     worst = max(result.joints, key=lambda j: j.share)
-    seen = {w: sum(p.seen == w for p in result.parameters) for w in ("well", "roughly", "not")}
-    counts = ", ".join(f"{n} {word}" for word, n in seen.items() if n)
+    count = Counter(p.identifiability for p in result.parameters)
+    counts = ", ".join(f"{count[word]} {word}" for word in ("good", "weak", "none") if count[word])
     mass = [sum(float(b.inertia.m) for b in m.bodies) for m in (result.loaded, result.model)]
     rows = [
         ("Samples", f"{result.samples:,}".replace(",", "\u202f")),
         ("Largest residual", f"{worst.share:.1%} of the force of {visible(worst.name)}"),
-        ("Base parameters", f"{len(result.parameters)}, seen {counts}"),
+        ("Base parameters", f"{len(result.parameters)}, identifiability {counts}"),
         ("Condition", f"{result.condition:.3g}"),
         ("Mass", f"{mass[1]:.4g} kg, loaded {mass[0]:.4g} kg"),
         ("Bodies", "physically consistent" if result.consistent else "not made consistent"),
@@ -429,7 +430,7 @@ def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: st
         raise OptionError("write_report", "title", "a text of at most 10,000 characters", title)
     picture = figure(model, budget=TRIANGLES)
     if isinstance(trajectory, Identification):
-        content = identified(trajectory)
+        content = identification_content(trajectory)
         text = page(content.motion, picture, title or model.name, content)
     else:
         text = page(record("write_report", model, trajectory), picture, title or model.name)

@@ -21,11 +21,11 @@ from sixfold.display.scene.surfaces import (
     Color,
     Part,
     Triangles,
-    grouped,
     join_surfaces,
+    limit_triangles,
+    merge_parts,
     read_surfaces,
     rgb,
-    within,
 )
 from sixfold.errors import SixfoldError
 from sixfold.formats import mesh_path
@@ -45,6 +45,13 @@ from sixfold.model import (
 )
 from sixfold.quantities import body_poses, neutral
 from sixfold.spatial import Transform
+from sixfold.spatial.rotations import (
+    matrices_to_quaternions,
+    quaternion_to_rotation,
+    rotation_to_quaternion,
+    rotation_to_rpy,
+    rpy_to_rotation,
+)
 
 
 def pose_of(X: Transform) -> Array:
@@ -54,32 +61,7 @@ def pose_of(X: Transform) -> Array:
 
 def quaternions(R: Array) -> Array:
     """Return unit quaternions (x, y, z, w), w >= 0, of rotation matrices (..., 3, 3)."""
-    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
-    # four times the products of one element with all; the largest row divides safely
-    diagonal = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz])
-    xy, xz, yz = (
-        R[..., 0, 1] + R[..., 1, 0],
-        R[..., 0, 2] + R[..., 2, 0],
-        R[..., 1, 2] + R[..., 2, 1],
-    )
-    xw, yw, zw = (
-        R[..., 2, 1] - R[..., 1, 2],
-        R[..., 0, 2] - R[..., 2, 0],
-        R[..., 1, 0] - R[..., 0, 1],
-    )
-    d = diagonal
-    rows = np.stack(
-        [
-            np.stack([d[0], xy, xz, xw], axis=-1),
-            np.stack([xy, d[1], yz, yw], axis=-1),
-            np.stack([xz, yz, d[2], zw], axis=-1),
-            np.stack([xw, yw, zw, d[3]], axis=-1),
-        ],
-        axis=-2,
-    )
-    best = np.argmax(np.moveaxis(d, 0, -1), axis=-1)
-    q = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    q = matrices_to_quaternions(R)
     return np.where(q[..., 3:] < 0, -q, q)
 
 
@@ -90,24 +72,13 @@ def wxyz(R: Array) -> Array:
 
 def angles_of(q: Array) -> Array:
     """Return fixed-axis roll, pitch and yaw of a quaternion (x, y, z, w)."""
-    x, y, z, w = q / np.linalg.norm(q)
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1.0, 1.0))
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-    return np.array([roll, pitch, yaw])
+    return np.array(rotation_to_rpy(quaternion_to_rotation(tuple(q))))
 
 
 def quaternion_of(angles: Array) -> Array:
     """Return the quaternion (x, y, z, w) of fixed-axis roll, pitch and yaw."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(np.asarray(angles) / 2), np.sin(np.asarray(angles) / 2)
-    return np.array(
-        [
-            sr * cp * cy - cr * sp * sy,
-            cr * sp * cy + sr * cp * sy,
-            cr * cp * sy - sr * sp * cy,
-            cr * cp * cy + sr * sp * sy,
-        ]
-    )
+    found = rotation_to_quaternion(rpy_to_rotation(tuple(map(float, angles))))
+    return np.array(found, float)
 
 
 def turn_between(a: Array, b: Array) -> Array:
@@ -185,12 +156,12 @@ def stick_figure(model: Model, size: float | None = None) -> tuple[Part, ...]:
     size = extent(model) if size is None else size
     radius = _radius(model, size)
     parts = list(_base(model, radius))
-    inner = _nested(model)
+    inner = _joints_at_one_place(model)
     for k, body in enumerate(model.bodies):
         r = radius * max(0.55, 0.94 ** _depth(model, k))
         parts += _body(model, k, r, size)
         parts += _joint(body, k, r * 0.8 ** inner[k], size)
-    return grouped(parts)
+    return merge_parts(parts)
 
 
 # -- the pieces
@@ -206,7 +177,7 @@ def _base(model: Model, r: float) -> Iterator[Part]:
     middle = np.mean([p @ up for p in _points(model)])
     below = -1.0 if middle >= -THIN or tallest > THIN else 1.0
     foot = solids.frustum(4.2 * r, 3.2 * r, 1.6 * r)
-    yield Part(-1, foot.moved(solids.pose_along(-below * up, below * up * 0.8 * r)), BASE)
+    yield Part(-1, foot.transform(solids.pose_along(-below * up, below * up * 0.8 * r)), BASE)
     for body in roots:
         end = pose_of(body.placement)[:3, 3]
         if np.linalg.norm(end) > 0.5 * r:
@@ -241,14 +212,14 @@ def _body(model: Model, k: int, r: float, size: float) -> Iterator[Part]:
     for each in model.constraints:
         if isinstance(each, Loop) and each.body_b == k:
             ball, at = solids.sphere(1.8 * r), pose_of(each.placement_b)[:3, 3]
-            yield Part(k, ball.moved(_at(at)), JOINTS.get(each.joint.kind, BASE))
+            yield Part(k, ball.transform(_at(at)), JOINTS.get(each.joint.kind, BASE))
     for tip in tips:
-        yield Part(k, solids.sphere(1.9 * r).moved(_at(tip)), TIP)
+        yield Part(k, solids.sphere(1.9 * r).transform(_at(tip)), TIP)
     mass = principal(body)
     if mass is not None and (body.joint.kind == "free" or not (ends or tips)):
         pose, squares = mass
         sides = np.clip(box_sides(squares), 1.5 * r, 0.6 * size)
-        yield Part(k, solids.box(sides).moved(pose), BODY)
+        yield Part(k, solids.box(sides).transform(pose), BODY)
 
 
 def _joint(body: Body, k: int, r: float, size: float) -> Iterator[Part]:
@@ -258,14 +229,16 @@ def _joint(body: Body, k: int, r: float, size: float) -> Iterator[Part]:
         return
     along = _along(body.joint)
     color = JOINTS.get(kind, JOINTS["customjoint"])
-    yield Part(k, GLYPHS.get(kind, _diamond)(r).moved(solids.pose_along(along, np.zeros(3))), color)
+    yield Part(
+        k, GLYPHS.get(kind, _diamond)(r).transform(solids.pose_along(along, np.zeros(3))), color
+    )
     if kind in SLIDING:
         ends = np.array([body.lower[SLIDING[kind]], body.upper[SLIDING[kind]]])
         usual = np.array([-0.3 * size, 0.3 * size])
         low, high = np.where(np.isfinite(ends), np.clip(ends, -size, size), usual)
         low, high = (low, high) if high - low > r else usual
         rail = solids.rod(along * low, along * high, 0.55 * r)
-        yield Part(body.parent, rail.moved(pose_of(body.placement)), RAIL)
+        yield Part(body.parent, rail.transform(pose_of(body.placement)), RAIL)
 
 
 #: Joints that run along a rail, and which of their coordinates does.
@@ -273,7 +246,7 @@ SLIDING = {"prismatic": 0, "cylindrical": 1}
 
 
 def _drum(r: float) -> Triangles:
-    rims = [solids.cylinder(2.35 * r, 0.7 * r).moved(_at((0, 0, s * 2.1 * r))) for s in (-1, 1)]
+    rims = [solids.cylinder(2.35 * r, 0.7 * r).transform(_at((0, 0, s * 2.1 * r))) for s in (-1, 1)]
     return join_surfaces([solids.cylinder(2.0 * r, 4.9 * r), *rims])
 
 
@@ -282,7 +255,7 @@ def _slider(r: float) -> Triangles:
 
 
 def _screw(r: float) -> Triangles:
-    rings = [solids.cylinder(2.3 * r, 0.6 * r).moved(_at((0, 0, z * r))) for z in (-2, 0, 2)]
+    rings = [solids.cylinder(2.3 * r, 0.6 * r).transform(_at((0, 0, z * r))) for z in (-2, 0, 2)]
     return join_surfaces([solids.cylinder(1.3 * r, 6.5 * r), *rings])
 
 
@@ -297,7 +270,7 @@ def _plate(r: float) -> Triangles:
 def _cross(r: float) -> Triangles:
     bar = solids.cylinder(1.1 * r, 6.0 * r)
     return join_surfaces(
-        [bar.moved(solids.pose_along(np.eye(3)[axis], np.zeros(3))) for axis in (0, 1)]
+        [bar.transform(solids.pose_along(np.eye(3)[axis], np.zeros(3))) for axis in (0, 1)]
     )
 
 
@@ -307,12 +280,12 @@ def _ball(r: float) -> Triangles:
 
 def _gantry(r: float) -> Triangles:
     bar = solids.cylinder(0.6 * r, 8.0 * r)
-    bars = [bar.moved(solids.pose_along(np.eye(3)[axis], np.zeros(3))) for axis in range(3)]
+    bars = [bar.transform(solids.pose_along(np.eye(3)[axis], np.zeros(3))) for axis in range(3)]
     return join_surfaces([solids.box((3.4 * r,) * 3), *bars])
 
 
 def _diamond(r: float) -> Triangles:
-    return solids.turned([(0.0, -3.0 * r), (2.6 * r, 0.0), (0.0, 3.0 * r)], 4)
+    return solids.revolve([(0.0, -3.0 * r), (2.6 * r, 0.0), (0.0, 3.0 * r)], 4)
 
 
 GLYPHS: dict[str, Glyph] = {
@@ -361,7 +334,7 @@ def _depth(model: Model, k: int) -> int:
     return depth
 
 
-def _nested(model: Model) -> list[int]:
+def _joints_at_one_place(model: Model) -> list[int]:
     """Return how many joints before each one lie at the same place."""
     counts: list[int] = []
     for body in model.bodies:
@@ -417,7 +390,7 @@ def figure(model: Model, *, collision: bool = False, budget: int = 300_000) -> F
     parts, notes = _shapes(model, shown)
     if not parts:
         return Figure(stick_figure(model, size), size, notes, is_sticks=True)
-    return Figure(within(grouped(parts), size, budget), size, notes)
+    return Figure(limit_triangles(merge_parts(parts), size, budget), size, notes)
 
 
 def _shapes(model: Model, geometries: list[Geometry]) -> tuple[list[Part], tuple[str, ...]]:
@@ -436,7 +409,7 @@ def _shapes(model: Model, geometries: list[Geometry]) -> tuple[list[Part], tuple
         for surface, color in surfaces:
             # a mesh with materials knows its colours better than the one that the file gives it
             shade = color or own or BODY
-            parts.append(Part(geometry.body, surface.moved(pose), shade, opacity or 1.0))
+            parts.append(Part(geometry.body, surface.transform(pose), shade, opacity or 1.0))
     return parts, tuple(dict.fromkeys(notes))
 
 
@@ -450,7 +423,7 @@ def _surfaces(
     if path not in known:
         known[path] = read_surfaces(path)
     stretch = np.diag([*(float(x) for x in shape.scale), 1.0])
-    return [(surface.moved(stretch), color) for surface, color in known[path]]
+    return [(surface.transform(stretch), color) for surface, color in known[path]]
 
 
 #: Longest arrow over that of the usual force: impacts push far harder than what stands.

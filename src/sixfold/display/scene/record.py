@@ -49,7 +49,7 @@ class Contacts(NamedTuple):
         return np.linalg.norm(self.forces, axis=-1)
 
     @property
-    def closed(self) -> Array:
+    def touches(self) -> Array:
         """Which of them touch or push, shape (nc,)."""
         return np.asarray((self.gaps <= 0.0) | (self.sizes > 0.0))
 
@@ -142,7 +142,7 @@ class Record:
         }
         return Contacts(**found, friction=self.given.get("contact_friction"))
 
-    def touching(self) -> Array | None:
+    def touch_points(self) -> Array | None:
         """Return the points (n, 3) where the first motion touches; None if nothing is known."""
         if not {"contact_points", "contact_gaps"} <= self.given.keys():
             return None
@@ -203,7 +203,7 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
         if values is not None:
             given[name] = _column(function, name, values, lead, ())
     given |= _contacts(function, source, lead)
-    return Record(model, _times(function, times, lead[-1]), q, given, *_said(source))
+    return Record(model, _times(function, times, lead[-1]), q, given, *_settings_and_notes(source))
 
 
 def check_quaternions(function: str, model: Model, q: Array) -> None:
@@ -295,7 +295,7 @@ def _times(function: str, value: Any, count: int) -> Array:
     return t
 
 
-def _said(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _settings_and_notes(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a motion says of itself: settings by name, and notes."""
     settings = {name: _get(source, name, default=None) for name in SETTINGS}
     notes = _get(source, "notes", default=None)

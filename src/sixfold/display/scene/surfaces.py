@@ -26,7 +26,7 @@ class Triangles:
     vertices: Array
     faces: Array
 
-    def moved(self, pose: Array) -> Triangles:
+    def transform(self, pose: Array) -> Triangles:
         """Return the surface under a 4 x 4 pose, which may mirror or stretch."""
         vertices = self.vertices @ pose[:3, :3].T + pose[:3, 3]
         mirrored = np.linalg.det(pose[:3, :3]) < 0
@@ -60,14 +60,14 @@ def tidy(surface: Triangles, grain: float = 1e-6) -> Triangles:
     return Triangles(surface.vertices[first], _proper(where[surface.faces]))
 
 
-def thinned(surface: Triangles, cell: float) -> Triangles:
+def merge_cells(surface: Triangles, cell: float) -> Triangles:
     """Return the surface with all vertices of a cubic cell drawn together in their mean."""
     _, where = _distinct(np.floor(surface.vertices / cell).astype(np.int64))
     sums = np.stack([np.bincount(where, surface.vertices[:, k]) for k in range(3)], axis=1)
     return Triangles(sums / np.bincount(where)[:, None], _proper(where[surface.faces]))
 
 
-def creased(surface: Triangles, angle: float = CREASE) -> Triangles:
+def split_creases(surface: Triangles, angle: float = CREASE) -> Triangles:
     """Return the surface with vertices doubled along sharp edges, so that shading breaks there."""
     normals = face_normals(surface)
     first, second = _neighbours(surface.faces)
@@ -189,7 +189,7 @@ class Part:
     opacity: float = 1.0
 
 
-def grouped(parts: Iterable[Part]) -> tuple[Part, ...]:
+def merge_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return the parts with all surfaces of one body and colour as one."""
     groups: dict[tuple[int, Color, float], list[Triangles]] = {}
     for part in parts:
@@ -200,7 +200,7 @@ def grouped(parts: Iterable[Part]) -> tuple[Part, ...]:
     )
 
 
-def within(parts: Iterable[Part], size: float, budget: int) -> tuple[Part, ...]:
+def limit_triangles(parts: Iterable[Part], size: float, budget: int) -> tuple[Part, ...]:
     """Return the parts thinned out until all together have at most a budget of triangles.
 
     Args:
@@ -211,9 +211,9 @@ def within(parts: Iterable[Part], size: float, budget: int) -> tuple[Part, ...]:
     clean = [Part(p.body, tidy(p.surface), p.color, p.opacity) for p in parts]
     cell = size / 1500
     while sum(len(p.surface.faces) for p in clean) > budget and cell < size:
-        clean = [Part(p.body, thinned(p.surface, cell), p.color, p.opacity) for p in clean]
+        clean = [Part(p.body, merge_cells(p.surface, cell), p.color, p.opacity) for p in clean]
         cell *= 1.3
-    shaded = (Part(p.body, creased(p.surface), p.color, p.opacity) for p in clean)
+    shaded = (Part(p.body, split_creases(p.surface), p.color, p.opacity) for p in clean)
     return tuple(p for p in shaded if len(p.surface.faces))
 
 
@@ -231,7 +231,7 @@ def box(size: ArrayLike) -> Triangles:
     return Triangles(vertices, faces)
 
 
-def turned(profile: Sequence[tuple[float, float]], around: int = AROUND) -> Triangles:
+def revolve(profile: Sequence[tuple[float, float]], around: int = AROUND) -> Triangles:
     """Return the surface that a line of points (radius, z), from bottom to top, sweeps about z."""
     angle = 2 * np.pi * np.arange(around) / around
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -256,9 +256,9 @@ def cylinder(radius: float, length: float, around: int = AROUND) -> Triangles:
 def frustum(below: float, above: float, length: float, around: int = AROUND) -> Triangles:
     """Return a closed cone frustum; its edges are sharp."""
     h = length / 2
-    bottom = turned([(0.0, -h), (below, -h)], around)
-    side = turned([(below, -h), (above, h)], around)
-    top = turned([(above, h), (0.0, h)], around)
+    bottom = revolve([(0.0, -h), (below, -h)], around)
+    side = revolve([(below, -h), (above, h)], around)
+    top = revolve([(above, h), (0.0, h)], around)
     return join_surfaces([bottom, side, top])
 
 
@@ -274,7 +274,7 @@ def capsule(radius: float, length: float) -> Triangles:
     points = zip(radius * np.cos(angle), radius * np.sin(angle) + shift, strict=True)
     profile = [(float(r) if abs(z) < length / 2 + radius else 0.0, float(z)) for r, z in points]
     profile[0], profile[-1] = (0.0, profile[0][1]), (0.0, profile[-1][1])
-    return turned(profile)
+    return revolve(profile)
 
 
 def ellipsoid(radii: ArrayLike) -> Triangles:
@@ -288,7 +288,7 @@ def rod(start: Array, end: Array, below: float, above: float | None = None) -> T
     above = below if above is None else above
     length = float(np.linalg.norm(end - start))
     solid = frustum(below, above, length, 20)
-    return solid.moved(pose_along(end - start, (start + end) / 2))
+    return solid.transform(pose_along(end - start, (start + end) / 2))
 
 
 def pose_along(direction: Array, at: Array) -> Array:
@@ -352,7 +352,7 @@ def _surfaces(scene: Any, suffix: str) -> list[tuple[Triangles, Color | None]]:
         vertices = np.array(geometry.vertices, float)
         if not np.isfinite(vertices).all():
             raise ValueError("a vertex is not finite")
-        surface = Triangles(vertices, np.array(faces, np.int64)).moved(np.asarray(pose, float))
+        surface = Triangles(vertices, np.array(faces, np.int64)).transform(np.asarray(pose, float))
         color = _color(geometry) if suffix in COLORED else None
         found.append((Triangles(surface.vertices * scale, surface.faces), color))
     return found

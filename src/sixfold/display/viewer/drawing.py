@@ -32,8 +32,8 @@ from sixfold.display.scene.surfaces import (
     ellipsoid,
     pose_along,
     ramp,
+    revolve,
     sphere,
-    turned,
 )
 from sixfold.errors import visible
 from sixfold.model import Distance, Gear, Loop, Model, Rolling
@@ -187,7 +187,7 @@ class Robot:
                 pose, squares = mass
                 radii = np.clip(ellipsoid_radii(squares), 0.004 * self.size, self.size)
                 r, g, b = (int(x) for x in colors[k])
-                found.append(Part(k, ellipsoid(radii).moved(pose), (r, g, b), SEEN_THROUGH))
+                found.append(Part(k, ellipsoid(radii).transform(pose), (r, g, b), SEEN_THROUGH))
         return found
 
 
@@ -443,7 +443,7 @@ class ContactLayer:
         self.cones = None
         if first.normals is not None and first.friction is not None:
             # the tip in the origin, open along z
-            cone = turned([(0.0, 0.0), (1.0, 1.0)])
+            cone = revolve([(0.0, 0.0), (1.0, 1.0)])
             self.cones = scene.add_batched_meshes_simple(
                 "/contacts/cones",
                 cone.vertices,
@@ -476,7 +476,7 @@ class ContactLayer:
 
     def draw(self, contacts: Contacts) -> None:
         """Draw the contacts of a moment."""
-        closed = contacts.closed
+        closed = contacts.touches
         self.balls.batched_positions = _floats(contacts.points)
         self.balls.batched_scales = np.where(closed, 1.0, FAINT).astype(np.float32)
         self.balls.batched_colors = np.where(closed[:, None], CONTACT, OPEN).astype(np.uint8)

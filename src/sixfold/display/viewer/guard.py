@@ -117,7 +117,7 @@ def _http(hosts: set[str]) -> set[str]:
 
 
 @contextmanager
-def guarded() -> Iterator[Keys]:
+def guard_server() -> Iterator[Keys]:
     """Guard the server that viser starts inside the `with`; yield the keys to it.
 
     Raises:
@@ -164,14 +164,14 @@ class _Websockets(_Overlay):
     ) -> Any:
         self.serves += 1
         serve = self._module.asyncio.server.serve
-        checked = _checked(process_request, self.keys)
-        return serve(_quiet(handler), host, port, process_request=checked, **options)
+        answer = _check_requests(process_request, self.keys)
+        return serve(_ignore_malformed(handler), host, port, process_request=answer, **options)
 
 
-def _checked(answer: Callable[[Any, Any], Any], keys: Keys) -> Callable[[Any, Any], Any]:
+def _check_requests(answer: Callable[[Any, Any], Any], keys: Keys) -> Callable[[Any, Any], Any]:
     """Return the function that answers requests: refusals first, then viser, under a policy."""
 
-    def checked(connection: Any, request: Any) -> Any:
+    def respond(connection: Any, request: Any) -> Any:
         port = int(connection.local_address[1])
         headers = request.headers
         why = refusal(port, headers.get_all("Host"), headers.get_all("Origin"))
@@ -179,18 +179,18 @@ def _checked(answer: Callable[[Any, Any], Any], keys: Keys) -> Callable[[Any, An
         if not why and path is None and keys.spend(request.path):
             moved = connection.respond(HTTPStatus.FOUND, "")
             moved.headers["Location"] = f"/{keys.token}/"
-            return _sealed(moved, port)
+            return _add_policy(moved, port)
         if path is None and not why:
             why = "the address has no valid token: open the one that the program printed"
         if why:
-            return _sealed(connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n"), port)
+            return _add_policy(connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n"), port)
         response = answer(connection, replace(request, path=path))
-        return None if response is None else _sealed(response, port)
+        return None if response is None else _add_policy(response, port)
 
-    return checked
+    return respond
 
 
-def _sealed(response: Any, port: int) -> Any:
+def _add_policy(response: Any, port: int) -> Any:
     """Return the response with the policy that binds the page."""
     # a policy cannot name an address in brackets; 'self' stands for it
     sockets = " ".join(f"ws://{name}:{port}" for name in NAMES if "[" not in name)
@@ -202,7 +202,9 @@ def _sealed(response: Any, port: int) -> Any:
     return response
 
 
-def _quiet(handler: Callable[[Any], Awaitable[None]]) -> Callable[[Any], Awaitable[None]]:
+def _ignore_malformed(
+    handler: Callable[[Any], Awaitable[None]],
+) -> Callable[[Any], Awaitable[None]]:
     """Return a handler that ignores malformed messages, and closes the connection when it fails."""
     messages = import_module("viser._messages")
 
@@ -253,7 +255,7 @@ def log_not_understood(error: BaseException) -> None:
     _log.debug("a message was not understood: %s", visible(f"{type(error).__name__}: {error}"))
 
 
-def hush(server: Any) -> None:
+def log_errors_quietly(server: Any) -> None:
     """Let messages that viser cannot use end in the log of this package, without a traceback."""
     loop = server._websock_server._background_event_loop
 

@@ -29,6 +29,7 @@ from sixfold.quantities import (
     jacobian,
 )
 from sixfold.simulation import Stepper
+from sixfold.spatial.rotations import quaternions_to_matrices
 
 
 class Player:
@@ -50,7 +51,7 @@ class Player:
         self.v = np.zeros(model.nv)
 
     @property
-    def commanded(self) -> Array:
+    def setpoint(self) -> Array:
         """The configuration that hands change."""
         return self.q
 
@@ -169,7 +170,7 @@ class LivePlayer(Player):
         self._put(q, self.v)
 
     @property
-    def commanded(self) -> Array:
+    def setpoint(self) -> Array:
         """The configuration that hands have set: the motors', or where the robot is."""
         return self.target if self.holds else self.q
 
@@ -233,7 +234,7 @@ class LivePlayer(Player):
         with self._lock:
             self.holds, self.target = on, self.q.copy()
 
-    def grabbed(self, pull: Pull | None) -> None:
+    def set_pull(self, pull: Pull | None) -> None:
         """Let the mouse take hold of a body, or let it go."""
         with self._lock:
             self.pull = pull
@@ -345,9 +346,9 @@ class FrameDrag:
             position=pose[:3, 3],
             wxyz=wxyz(pose[:3, :3]),
         )
-        self.node.on_update(self.moved)
+        self.node.on_update(self.on_move)
 
-    async def moved(self, event: Any) -> None:
+    async def on_move(self, event: Any) -> None:
         """Take note of where the mouse has pulled the handle; phases come in order."""
         node = event.target
         if node is not self.node:
@@ -416,18 +417,11 @@ def check_frame(function: str, model: Model, frame: Any) -> None:
 
 def pose_from(position: Any, turn: Any) -> Array | None:
     """Return the pose (4, 4) of a position and a quaternion (w, x, y, z); None if it is none."""
-    p, (w, x, y, z) = np.asarray(position, float), np.asarray(turn, float)
-    square = w * w + x * x + y * y + z * z
-    if not (np.abs(p).max() < FARTHEST and 0.25 < square < 4.0):
+    p, wxyz = np.asarray(position, float), np.asarray(turn, float)
+    if not (np.abs(p).max() < FARTHEST and 0.5 < np.linalg.norm(wxyz) < 2.0):
         return None
     pose = np.eye(4)
-    pose[:3, :3] -= (2.0 / square) * np.array(
-        [
-            [y * y + z * z, w * z - x * y, -w * y - x * z],
-            [-w * z - x * y, x * x + z * z, w * x - y * z],
-            [w * y - x * z, -w * x - y * z, x * x + y * y],
-        ]
-    )
+    pose[:3, :3] = quaternions_to_matrices(np.roll(wxyz, -1))
     pose[:3, 3] = p
     return pose
 
@@ -459,14 +453,14 @@ class Grip:
         """Let the left button drag surfaces of bodies; those of the base stay where they are."""
         for surface, body in zip(surfaces, bodies, strict=True):
             if body >= 0:
-                surface.on_drag("left")(self._dragged(body))
+                surface.on_drag("left")(self._drag_handler(body))
 
-    def _dragged(self, body: int) -> Any:
+    def _drag_handler(self, body: int) -> Any:
         # viser awaits these one after the other, so that phases come in order
-        async def dragged(event: Any) -> None:
+        async def handle(event: Any) -> None:
             self.drag(body, event.phase, event.start_position, event.end_position)
 
-        return dragged
+        return handle
 
     def drag(self, body: int, phase: str, start: Any, end: Any) -> None:
         """Take hold of a body, move the pointer, or let go.
@@ -479,7 +473,7 @@ class Grip:
         """
         player, pointer = self.player, _place(end)
         if phase == "end" or pointer is None:
-            player.grabbed(None)
+            player.set_pull(None)
             return
         pull = player.pull
         if phase == "start" or pull is None:
@@ -488,7 +482,7 @@ class Grip:
                 return
             pull = grab(player.model, player.q, body, at, self.size)
         pull.pointer = pointer
-        player.grabbed(pull)
+        player.set_pull(pull)
 
     def draw(self, state: State) -> None:
         """Draw the pull from the point to the pointer."""

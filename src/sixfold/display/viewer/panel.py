@@ -52,7 +52,7 @@ class Control:
         """Return the name with its unit."""
         return f"{self.label} [{'°' if degrees and self.unit == TURN else self.unit}]"
 
-    def shown(self, q: Array) -> float:
+    def slider_value(self, q: Array) -> float:
         """Return what the slider shows at a configuration: within its range, a whole step."""
         value = round(self.read(q) / self.step) * self.step
         return float(np.clip(round(value, 9), self.lower, self.upper))
@@ -90,7 +90,7 @@ def controls(model: Model, reach: float, q: Array | None = None) -> list[Control
         for control in _joint(model.bodies[free.body], free, reach):
             if control.angle < 0:
                 i = control.index
-                control = _widened(control, float(low[i]), float(high[i]))
+                control = _widen(control, float(low[i]), float(high[i]))
             found.append(control)
     return found
 
@@ -125,7 +125,7 @@ def unit_of(body: Body, k: int) -> str:
     return TURN if any(float(x) != 0.0 for x in column.ang) else LENGTH
 
 
-def _widened(control: Control, low: float, high: float) -> Control:
+def _widen(control: Control, low: float, high: float) -> Control:
     return replace(control, lower=min(control.lower, low), upper=max(control.upper, high))
 
 
@@ -191,7 +191,7 @@ def contact_rows(contacts: Contacts) -> str:
     head = ("<b>contacts</b>", "force [N]", "gap [mm]")
     cells = []
     used = contacts.use
-    for k in np.flatnonzero(contacts.closed):
+    for k in np.flatnonzero(contacts.touches):
         row = (f"{k}", f"{contacts.sizes[k]:.4g}", f"{1e3 * contacts.gaps[k]:.3g}")
         cells.append(row if used is None else (*row, f"{100 * used[k]:.0f} %"))
     rows = [head if used is None else (*head, "of cone"), *cells[:MAX_ROWS]]
@@ -274,7 +274,7 @@ class Panel:
     ) -> None:
         """Add the playback, three tabs and their contents."""
         self.gui, self.model, self.player, self.changed = gui, model, player, changed
-        self.shown: dict[str, Any] = {}
+        self.switches: dict[str, Any] = {}
         self.controls = self._controls(reach)
         if player.record is not None and len(player.record.t) > 1:
             self._add_playback()
@@ -314,8 +314,8 @@ class Panel:
             )
             self.speed = self.gui.add_dropdown("speed", SPEEDS, initial_value="1x")
         self.play.on_click(lambda _: self.toggle())
-        self.scrub.on_update(self._scrubbed)
-        self.speed.on_update(self._sped)
+        self.scrub.on_update(self._on_scrub)
+        self.speed.on_update(self._on_speed)
 
     def _add_simulation(self, player: LivePlayer) -> None:
         """Add what rules a simulation that runs in the window."""
@@ -327,11 +327,11 @@ class Panel:
             if player.holds is not None:
                 hint = "soft motors hold the pose; sliders and handles move them"
                 self.motors = self.gui.add_checkbox("motors", player.holds, hint=hint)
-                self.motors.on_update(lambda event: self._switched(player, event))
+                self.motors.on_update(lambda event: self._on_motors(player, event))
             self.clock = self.gui.add_html("")
         self.play.on_click(lambda _: self.toggle())
-        again.on_click(lambda _: self._restarted(player))
-        self.speed.on_update(self._sped)
+        again.on_click(lambda _: self._on_restart(player))
+        self.speed.on_update(self._on_speed)
 
     def _add_frames(self) -> Any:
         """Add the choice of a frame that the mouse drags; None for a model that has none."""
@@ -348,10 +348,10 @@ class Panel:
             control.lower,
             control.upper,
             control.step,
-            control.shown(self.player.q),
+            control.slider_value(self.player.q),
             hint=f"{control.lower:.4g} to {control.upper:.4g} {control.unit}",
         )
-        slider.on_update(lambda event: self._moved(control, event))
+        slider.on_update(lambda event: self._on_slider(control, event))
         return slider
 
     def _add_buttons(self) -> None:
@@ -371,15 +371,15 @@ class Panel:
                 for name, unit in zip(names, units, strict=False)
             ]
         for k, slider in enumerate(made):
-            slider.on_update(lambda event, k=k: self._pushed(k, event))
+            slider.on_update(lambda event, k=k: self._on_velocity(k, event))
         return made
 
     def _add_toggles(self) -> None:
         for name, hint in OVERLAYS.items():
-            self.shown[name] = self.gui.add_checkbox(name, name == "ghosts", hint=hint)
-            self.shown[name].on_update(lambda _: self.changed())
-        self.shown["dark"] = self.gui.add_checkbox("dark", False)
-        self.shown["dark"].on_update(lambda _: self.changed())
+            self.switches[name] = self.gui.add_checkbox(name, name == "ghosts", hint=hint)
+            self.switches[name].on_update(lambda _: self.changed())
+        self.switches["dark"] = self.gui.add_checkbox("dark", False)
+        self.switches["dark"].on_update(lambda _: self.changed())
         self.tables = self.gui.add_html("")
 
     # -- hands
@@ -390,33 +390,33 @@ class Panel:
         self.player.posed = self.player.posed and not self.player.playing
         self.changed()
 
-    def _scrubbed(self, event: Any) -> None:
+    def _on_scrub(self, event: Any) -> None:
         if event.client_id is not None:
             self.player.playing = False
             self.player.seek(_within(event.target))
             self.changed()
 
-    def _sped(self, event: Any) -> None:
+    def _on_speed(self, event: Any) -> None:
         if event.target.value in SPEEDS:
             self.player.speed = float(event.target.value.rstrip("x"))
             self.changed()
 
-    def _switched(self, player: LivePlayer, event: Any) -> None:
+    def _on_motors(self, player: LivePlayer, event: Any) -> None:
         if event.client_id is not None:
             player.hold(bool(event.target.value))
             self.changed()
 
-    def _restarted(self, player: LivePlayer) -> None:
+    def _on_restart(self, player: LivePlayer) -> None:
         player.restart()
         self.changed()
 
-    def _moved(self, control: Control, event: Any) -> None:
+    def _on_slider(self, control: Control, event: Any) -> None:
         # a slider that the window itself has set says nothing new
         if event.client_id is not None:
             v = self.player.v if self.player.posed else None
             value = _within(event.target) / self._scale(control)
-            q = closed(self.model, control.write(self.player.commanded, value), control)
-            self.player.pose(self.player.commanded if q is None else q, v)
+            q = close_loops(self.model, control.write(self.player.setpoint, value), control)
+            self.player.pose(self.player.setpoint if q is None else q, v)
             self.changed()
 
     def _scale(self, control: Control) -> float:
@@ -426,7 +426,7 @@ class Panel:
     def _rescale(self) -> None:
         """Show angles in degrees or in radians."""
         for control, slider in zip(self.controls, self.sliders, strict=True):
-            scale, shown = self._scale(control), control.shown(self.player.commanded)
+            scale, shown = self._scale(control), control.slider_value(self.player.setpoint)
             low, high = scale * control.lower, scale * control.upper
             # a range that holds the old value and the new one, then the new range
             slider.min, slider.max = min(slider.min, low), max(slider.max, high)
@@ -438,7 +438,7 @@ class Panel:
             slider.hint = f"{low:.4g} to {high:.4g} {unit}"
         self.changed()
 
-    def _pushed(self, k: int, event: Any) -> None:
+    def _on_velocity(self, k: int, event: Any) -> None:
         if event.client_id is not None:
             v = self.player.v.copy()
             v[k] = _within(event.target)
@@ -455,15 +455,15 @@ class Panel:
 
     def on(self, name: str) -> bool:
         """Return whether an overlay is switched on."""
-        return bool(self.shown[name].value)
+        return bool(self.switches[name].value)
 
     def refresh(self, state: State) -> None:
         """Bring numbers and sliders up to date."""
         model, live = self.model, isinstance(self.player, LivePlayer)
-        held = self.player.commanded if live else state.q
+        held = self.player.setpoint if live else state.q
         for control, slider in zip(self.controls, self.sliders, strict=True):
             scale = self._scale(control)
-            value = scale * control.shown(held)
+            value = scale * control.slider_value(held)
             if abs(value - slider.value) > 0.6 * scale * control.step:
                 slider.value = value
         if self.player.record is not None and len(self.player.record.t) > 1:
@@ -497,7 +497,7 @@ def _within(slider: Any) -> float:
     return min(max(float(slider.value), float(slider.min)), float(slider.max))
 
 
-def closed(model: Model, q: Array, moved: Control | None = None) -> Array | None:
+def close_loops(model: Model, q: Array, moved: Control | None = None) -> Array | None:
     """Return a configuration with its loops closed, the joint that a hand moves held.
 
     None where they cannot be closed: the hand has reached the end of the mechanism.

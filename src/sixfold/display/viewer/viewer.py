@@ -29,7 +29,7 @@ from sixfold.display.scene import (
 from sixfold.display.scene.figure import within_limits, wxyz
 from sixfold.display.scene.surfaces import Array
 from sixfold.display.viewer.drawing import KINDS, ContactLayer, Ghosts, MassLayer, Robot, ScrewLayer
-from sixfold.display.viewer.guard import Keys, guarded, hush
+from sixfold.display.viewer.guard import Keys, guard_server, log_errors_quietly
 from sixfold.display.viewer.interaction import (
     FrameDrag,
     Grip,
@@ -38,7 +38,7 @@ from sixfold.display.viewer.interaction import (
     check_frame,
     live_stepper,
 )
-from sixfold.display.viewer.panel import NO_FRAME, Panel, closed, contact_rows, screw_rows
+from sixfold.display.viewer.panel import NO_FRAME, Panel, close_loops, contact_rows, screw_rows
 from sixfold.errors import NotApplicableError, OptionError, RobotFileWarning, ShapeError, visible
 from sixfold.lazy import optional
 from sixfold.model import Gear, Model
@@ -238,7 +238,7 @@ class Viewer:
                 RobotFileWarning,
                 stacklevel=4,
             )
-        touched = None if motion is None else motion.touching()
+        touched = None if motion is None else motion.touch_points()
         extremes = self._scenario.extremes()
         self._stage = stage(model, picture.parts, extremes, contacts=touched)
         size = self._size = picture.size
@@ -273,11 +273,11 @@ class Viewer:
         gui.set_panel_label(visible(model.name))
         self._panel = Panel(gui, model, self._player, max(1.0, size), self._wake.set)
         if self._panel.frames is not None:
-            self._panel.frames.on_update(self._chosen)
+            self._panel.frames.on_update(self._on_frame_choice)
         for name, shown in (there | {"ghosts": self._ghosts is not None}).items():
-            self._panel.shown[name].visible = shown
+            self._panel.switches[name].visible = shown
 
-    def _chosen(self, event: Any) -> None:
+    def _on_frame_choice(self, event: Any) -> None:
         names = self._panel.frame_names
         if event.client_id is not None and event.target.value in names:
             self._frame.choose(names[event.target.value], self._player.q)
@@ -344,12 +344,12 @@ class Viewer:
     def _draw(self) -> None:
         """Draw the present moment."""
         player, panel, model = self._player, self._panel, self._model
-        followed = self._frame.follow(player.commanded)
+        followed = self._frame.follow(player.setpoint)
         if followed is not None:
             player.pose(followed)
         state = player.state()
         # it has a lock of its own, which must not wait for that of the scene
-        self._frame.draw(player.commanded)
+        self._frame.draw(player.setpoint)
         with self._server.atomic():
             self._robot.move(body_poses(model, state.q))
             if self._grip is not None:
@@ -465,7 +465,7 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
         return Scenario(motion.q[0, 0], motion, poses)
     if not len(poses):
         inside = within_limits(model, neutral(model))
-        start = closed(model, inside)
+        start = close_loops(model, inside)
         return Scenario(inside if start is None else start, None, poses)
     return Scenario(poses[0], None, poses[1:])
 
@@ -503,13 +503,13 @@ def _server(port: int) -> tuple[Any, Keys]:
     server: Any = None
     try:
         # viser prints a box of its own
-        with guarded() as keys, contextlib.redirect_stdout(io.StringIO()):
+        with guard_server() as keys, contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(host=HOST, port=port, verbose=False)
     except NotApplicableError:
         if server is not None:
             server.stop()
         raise
-    hush(server)
+    log_errors_quietly(server)
     # a page could ask it to open a tunnel to the internet: there is none
     server.request_share_url = lambda verbose=True: None
     return server, keys
