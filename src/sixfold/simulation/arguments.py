@@ -25,6 +25,7 @@ from sixfold.errors import (
 )
 from sixfold.model import Model
 from sixfold.quantities import constraint_gaps, constraint_jacobian, neutral, project, readings
+from sixfold.quantities.contact import eliminate
 from sixfold.runtime import (
     FEWER_STATES,
     Argument,
@@ -196,6 +197,23 @@ def contact_scene(
     for option, given in idle.items():
         refuse_idle(function, option, given, where, "leave it out")
     return scene
+
+
+#: Largest cost of a step under contact: compiled in about a minute, as 330 free bodies are.
+MAX_CONTACT_COST = 8_000
+
+
+def refuse_large_scene(function: str, model: Model, scene: Scene) -> None:
+    """Refuse a scene whose step would take minutes to compile."""
+    cost = eliminate(model, scene).cost
+    if cost > MAX_CONTACT_COST:
+        raise TooLargeError(
+            f"{function}: contact between {model.nb} bodies with {model.nv} degrees of freedom",
+            f"a step would take {cost / MAX_CONTACT_COST:.1f} times as long to compile as allowed",
+            "simulate bodies that do not touch each other as rows of a batch (a model of one body, "
+            f"q0 of shape ({model.nb}, nq)); leave out bodies, joints or pairs; or pass "
+            "backend='numpy', which runs every step in Python",
+        )
 
 
 def constant_wrenches(model: Model, f_ext: Any) -> Argument | None:

@@ -32,6 +32,7 @@ from sixfold.simulation.arguments import (
     contact_scene,
     inertial_parameters,
     open_loop_forces,
+    refuse_large_scene,
     refuse_negative_masses,
     satisfy_constraints,
     stabilization_of,
@@ -313,6 +314,8 @@ def prepare(
     check_rate(caller, system.control, bool(system.hold), dt)
     idle = {"method": system.method is not None, "compensated": system.compensated is True}
     scene = contact_scene(caller, model, system.contacts, integrator, dt, **idle)
+    if scene is not None and system.backend != "numpy":
+        refuse_large_scene(caller, model, scene)
     if system.inertias is None:
         refuse_singular(model)
     forces = open_loop_forces(caller, model, tau, steps)

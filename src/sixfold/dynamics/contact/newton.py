@@ -23,7 +23,18 @@ from sixfold.dynamics.constrained.solve import Delassus
 from sixfold.dynamics.contact.rows import JointSpace, Matrix
 from sixfold.dynamics.fast.factor import Factor
 from sixfold.model.tree import Table
-from sixfold.scalar import ZERO, Scalar, dot, exact, if_positive, positive, repeat, sqrt, total
+from sixfold.scalar import (
+    ZERO,
+    Scalar,
+    Zero,
+    dot,
+    exact,
+    if_positive,
+    positive,
+    repeat,
+    sqrt,
+    total,
+)
 from sixfold.spatial import ArticulatedInertia, Force, Matrix3, Motion, Symmetric3, Vector3, skew
 
 Numbers = Sequence[Scalar]
@@ -218,6 +229,8 @@ class ContactProblem:
         """Take the mass matrix and the rows of loops, which are kept exactly."""
         self.constraints, self.space, self.coordinates = constraints, space, coordinates
         self.M, self.loops = M, loops
+        # entries of the mass matrix that may differ from zero: most couple nothing in large scenes
+        self.entries = [[(k, x) for k, x in enumerate(row) if not isinstance(x, Zero)] for row in M]
         # softness of open constraints is taken as infinite: z = 0
         self.over = [each.active / each.R for each in constraints]
 
@@ -332,7 +345,10 @@ class ContactProblem:
             f, slopes = self.project(z), self.slopes(z)
             g = [p - q for p, q in zip(Me, self.joint_forces(f), strict=True)]
             d, error, pull = self.direction(slopes, g)
-            Md = [dot(row, d) - p for row, p in zip(self.M, pull, strict=True)]
+            Md = [
+                total([x * d[k] for k, x in row]) - p
+                for row, p in zip(self.entries, pull, strict=True)
+            ]
             y = self.rates(d)
             alpha = self._step_length(z, self.scaled(y), dot(d, Me), dot(d, Md))
 
@@ -455,10 +471,15 @@ def _stiffness(rows: PointRows, W: Matrix) -> ArticulatedInertia:
 
 
 def _add_rows(H: Matrix, rows: Sequence[Numbers], W: Matrix) -> None:
-    """Add J^T W J."""
-    n = range(len(H))
-    WJ = [[dot(w, [row[k] for row in rows]) for k in n] for w in W]
-    for i in n:
+    """Add J^T W J, at the coordinates that the rows move."""
+    moved = [k for k, column in enumerate(zip(*rows, strict=True)) if not _is_zero(column)]
+    WJ = [{k: dot(w, [row[k] for row in rows]) for k in moved} for w in W]
+    for i in moved:
         left = [row[i] for row in rows]
-        for j in n:
+        for j in moved:
             H[i][j] = H[i][j] + dot(left, [w[j] for w in WJ])
+
+
+def _is_zero(numbers: Numbers) -> bool:
+    """Return whether all numbers are exact zeros."""
+    return all(isinstance(x, Zero) for x in numbers)

@@ -147,7 +147,7 @@ class _Weights:
     def __init__(self, model: Model, ground: Ground) -> None:
         self.model = model
         self.links = dict(ground.link_weights)
-        self.at, self.joints = inverse_masses(model, neutral(model).tolist())
+        self.at, self.at_joint = inverse_masses(model, neutral(model).tolist())
         self.found = dict(self.links)
 
     def __call__(self, link: str) -> float:
@@ -307,7 +307,7 @@ def _joint_laws(model: Model, ground: Ground) -> dict[int, JointLaw]:
 
 
 def _felt_joint(model: Model, felt: _Weights, j: int) -> float:
-    weight = felt.joints[j]
+    weight = felt.at_joint(j)
     if not 0.0 < weight < np.inf:
         what = "Ground: limits or dry_friction of a joint that moves no mass"
         fix = "give its bodies inertias, or the joint an armature"

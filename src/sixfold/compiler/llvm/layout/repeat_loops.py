@@ -9,6 +9,8 @@ is there once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sixfold.compiler.graph.program import CONST, Program
 from sixfold.compiler.llvm.layout.pieces import (
     every_block,
@@ -20,7 +22,7 @@ from sixfold.compiler.llvm.layout.pieces import (
 )
 from sixfold.compiler.llvm.layout.plan import Plan, Routine, Run
 from sixfold.compiler.llvm.layout.signature import Layout
-from sixfold.compiler.llvm.text.writer import types
+from sixfold.compiler.llvm.text.writer import Block, types
 
 
 def routine_functions(
@@ -57,18 +59,21 @@ def routine_functions(
 
 def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
     """Return the function that copies what a routine takes into its region."""
-    block = tile_block(layout, cut, W)
-    for slot, a in run.taken:
+
+    def copy(block: Block, place: tuple[int, int]) -> None:
+        slot, a = place
         op, *arguments = program.nodes[a]
         value = block.constant(arguments[0]) if op == CONST else block.read(cut.slot[a])
         block.write(slot, value)
-    return block.function(f"{name}_{W}(ptr %tile)")
+
+    return _copies(layout, cut, W, f"{name}_{W}", list(run.taken), copy)
 
 
 def _leave(routine: Routine, layout: Layout, cut: Plan, run: Run, W: int, name: str) -> str:
     """Return the function that copies results of the last round out of the region."""
-    block = tile_block(layout, cut, W)
-    for n, k in run.left(cut.slot):
+
+    def copy(block: Block, place: tuple[int, int]) -> None:
+        n, k = place
         if run.returned is not None:
             value = block.read(run.returned + n)
         elif n in routine.plan.inputs and routine.feeds:
@@ -76,7 +81,35 @@ def _leave(routine: Routine, layout: Layout, cut: Plan, run: Run, W: int, name: 
         else:
             value = result(block, routine.program, routine.plan, n)
         block.write(cut.slot[k], value)
-    return block.function(f"{name}_{W}(ptr %tile)")
+
+    return _copies(layout, cut, W, f"{name}_{W}", list(run.left(cut.slot)), copy)
+
+
+#: Values that one function copies at most: LLVM takes its time by the square of a long function.
+MAX_COPIES = 256
+
+
+def _copies(
+    layout: Layout,
+    cut: Plan,
+    W: int,
+    name: str,
+    places: list[tuple[int, int]],
+    copy: Callable[[Block, tuple[int, int]], None],
+) -> str:
+    """Return @name(tile), which copies values; many by functions of a part each."""
+    starts = range(0, len(places), MAX_COPIES) or range(1)
+    texts = []
+    for n, start in enumerate(starts):
+        block = tile_block(layout, cut, W)
+        for place in places[start : start + MAX_COPIES]:
+            copy(block, place)
+        texts.append(block.function(f"{name}{f'_{n}' if len(starts) > 1 else ''}(ptr %tile)"))
+    if len(starts) > 1:
+        block = tile_block(layout, cut, W)
+        block.lines += [f"  call void @{name}_{n}(ptr %tile)" for n in range(len(starts))]
+        texts.append(block.function(f"{name}(ptr %tile)"))
+    return "\n".join(texts)
 
 
 def _advance(routine: Routine, layout: Layout, W: int, name: str) -> str:

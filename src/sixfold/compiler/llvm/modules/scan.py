@@ -8,7 +8,7 @@ the same bits for any number of rows, any split and any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sixfold.compiler.graph.passes import Outlined
@@ -124,17 +124,60 @@ class _Rows(Block):
         )
         return self.lanes(base, by_row, offset)
 
+    def from_column(self, lanes: list[str], first: int) -> list[str]:
+        """Return pointers to a column of rows, of those to their first."""
+        return [self.place(lane, first) for lane in lanes]
+
+
+#: Columns that one function moves at most. LLVM takes its time by the square of a function without
+#: branches: in one piece, the results of 128 free bodies took 21 of 31 s.
+MAX_COLUMNS = 128
+
+#: Columns of an array: which one, the first, the end.
+_Columns = tuple[int, int, int]
+
+
+def _in_parts(
+    name: str, parameters: str, sizes: Sequence[int], part: Callable[[str, list[_Columns]], str]
+) -> str:
+    """Return @name, which moves rows of arrays of these sizes; if many, by functions of a part."""
+    parts: list[list[_Columns]] = [[]]
+    room = MAX_COLUMNS
+    for a, size in enumerate(sizes):
+        start = 0
+        while start < size:
+            stop = min(size, start + room)
+            parts[-1].append((a, start, stop))
+            room -= stop - start
+            start = stop
+            if not room:
+                parts.append([])
+                room = MAX_COLUMNS
+    parts = [columns for columns in parts if columns] or [[]]
+    if len(parts) == 1:
+        return part(f"{name}({parameters})", parts[0])
+    functions = [part(f"{name}_{n}({parameters})", columns) for n, columns in enumerate(parts)]
+    calls = [f"  call void @{name}_{n}({parameters})" for n in range(len(parts))]
+    whole = [f"define internal void @{name}({parameters}) noinline {{", *calls, "  ret void", "}\n"]
+    return "\n".join([*functions, *whole])
+
 
 def _gather(name: str, scan: Scan, cut: Plan, arrays: Sequence[int], W: int) -> str:
     """Return a function that reads rows of some arrays into the tile."""
-    block = _Rows(W, scan.scalar)
-    for a in arrays:
-        start, size = sum(scan.sizes[:a]), scan.sizes[a]
-        wanted = {k - start for k in cut.inputs if start <= k < start + size}
-        if wanted:
-            for k, value in block.columns(block.lanes_of(a), size, wanted):
-                block.write(cut.inputs[start + k], value)
-    return block.function(f"{name}({_PLACE})")
+
+    def part(head: str, columns: list[_Columns]) -> str:
+        block = _Rows(W, scan.scalar)
+        for a, first, end in columns:
+            start = sum(scan.sizes[:a]) + first
+            wanted = {k - start for k in cut.inputs if start <= k < start + end - first}
+            if wanted:
+                lanes = block.from_column(block.lanes_of(a), first)
+                for k, value in block.columns(lanes, end - first, wanted):
+                    block.write(cut.inputs[start + k], value)
+        return block.function(head)
+
+    sizes = [size if a in arrays else 0 for a, size in enumerate(scan.sizes)]
+    return _in_parts(name, _PLACE, sizes, part)
 
 
 def _moved(cut: Plan) -> list[int]:
@@ -153,32 +196,41 @@ def _advance(program: Program, layout: Layout, cut: Plan, W: int) -> str:
 
 def _write(program: Program, scan: Scan, cut: Plan, W: int) -> str:
     """Return @write: the results to a step of the output arrays; the last block may be short."""
-    block = _Rows(W, scan.scalar)
-    values = results(block, program, cut)
-    groups = []
-    for a, size in enumerate(scan.carried):
-        start = sum(scan.carried[:a])
-        groups.append((block.lanes_of(len(scan.sizes) + a), values[start : start + size]))
-    block.put(groups)
-    return block.function(f"write({_PLACE})", ends=False)
+
+    def part(head: str, columns: list[_Columns]) -> str:
+        block = _Rows(W, scan.scalar)
+        values = results(block, program, cut)
+        groups = []
+        for a, first, end in columns:
+            start = sum(scan.carried[:a])
+            lanes = block.from_column(block.lanes_of(len(scan.sizes) + a), first)
+            groups.append((lanes, values[start + first : start + end]))
+        block.put(groups)
+        return block.function(head, ends=False)
+
+    return _in_parts("write", _PLACE, scan.carried, part)
 
 
 def _lost(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @lost: note whether a result in the tile is not a finite number."""
-    block = Block(W, layout.scalar)
-    total = block.constant(0.0)
-    for n in range(len(program.outputs)):
-        x = result(block, program, cut, n)
-        nothing = block.emit(f"fsub {block.real} {x}, {x}")  # NaN where x is not finite
-        total = block.emit(f"fadd {block.real} {total}, {nothing}")
-    bits = "i1" if W == 1 else f"<{W} x i1>"
-    lanes = block.emit(f"fcmp uno {block.real} {total}, {total}")
-    packed = block.emit(f"bitcast {bits} {lanes} to i{W}")
-    some = block.emit(f"icmp ne i{W} {packed}, 0")
-    before = block.emit("load i32, ptr %found")
-    after = block.emit(f"select i1 {some}, i32 {LOST}, i32 {before}")
-    block.lines.append(f"  store i32 {after}, ptr %found")
-    return block.function("lost(ptr %tile, ptr %found)")
+
+    def part(head: str, columns: list[_Columns]) -> str:
+        block = Block(W, layout.scalar)
+        total = block.constant(0.0)
+        for n in (n for _, first, end in columns for n in range(first, end)):
+            x = result(block, program, cut, n)
+            nothing = block.emit(f"fsub {block.real} {x}, {x}")  # NaN where x is not finite
+            total = block.emit(f"fadd {block.real} {total}, {nothing}")
+        bits = "i1" if W == 1 else f"<{W} x i1>"
+        lanes = block.emit(f"fcmp uno {block.real} {total}, {total}")
+        packed = block.emit(f"bitcast {bits} {lanes} to i{W}")
+        some = block.emit(f"icmp ne i{W} {packed}, 0")
+        before = block.emit("load i32, ptr %found")
+        after = block.emit(f"select i1 {some}, i32 {LOST}, i32 {before}")
+        block.lines.append(f"  store i32 {after}, ptr %found")
+        return block.function(head)
+
+    return _in_parts("lost", "ptr %tile, ptr %found", [len(program.outputs)], part)
 
 
 _LINE = 64  #: Bytes that a processor fetches at once.
