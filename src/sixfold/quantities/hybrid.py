@@ -184,7 +184,7 @@ def hybrid_dynamics_derivatives(
 def _rows(model: Any, given: Sequence[str] | None) -> frozenset[int]:
     """Return the rows of v whose acceleration is given."""
     if given is None:
-        return frozenset(model.coordinates.actuated)
+        return frozenset(model.coordinates.actuated_indices)
     slices = [model.v_slice(name) for name in given]
     return frozenset(k for rows in slices for k in range(rows.start, rows.stop))
 
