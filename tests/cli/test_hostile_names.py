@@ -179,7 +179,7 @@ def test_a_benchmark_names_what_it_leaves_out_escaped(tmp_path):
 
 def test_the_window_is_announced_escaped(model, monkeypatch, capsys):
     pytest.importorskip("viser", reason="viser is not installed")
-    room, window = map(import_module, ("sixfold.display.viewer", "sixfold.display.viewer.viewer"))
+    window = import_module("sixfold.display.viewer.viewer")
 
     class Shown:
         url = "http://127.0.0.1:1"
@@ -188,7 +188,7 @@ def test_the_window_is_announced_escaped(model, monkeypatch, capsys):
             pass
 
     monkeypatch.setattr(window, "open_window", lambda *_: Shown())
-    room.view(model)
+    window.view(model)
     assert "\\nFORGED" in clean(capsys.readouterr().out)
 
 

@@ -54,15 +54,11 @@ def test_a_neutral_start_and_another_integrator(tmp_path):
 
 
 def test_a_report_and_a_view_are_handed_the_motion(monkeypatch, tmp_path):
-    import types
-
     calls = []
-    rooms = {
-        "sixfold.display.report": types.SimpleNamespace(write_report=lambda *x: calls.append(x)),
-        "sixfold.display.viewer": types.SimpleNamespace(view=lambda *x: calls.append(x)),
-    }
-    for name, room in rooms.items():
-        monkeypatch.setitem(sys.modules, name, room)
+    command = sys.modules["sixfold.cli.simulate"]
+    for name in ("write_report", "show"):
+        monkeypatch.setattr(command, name, lambda *x: calls.append(x))
+    monkeypatch.setattr(command, "optional", lambda *x: None)
     result = run("pendulum", "--duration", "0.1", "--report", str(tmp_path / "r.html"), "--view")
     assert result.exit_code == 0, result.output
     (path, model, made), (shown, again) = calls
@@ -70,14 +66,11 @@ def test_a_report_and_a_view_are_handed_the_motion(monkeypatch, tmp_path):
     assert len(made) == len(again) == 101
 
 
-@pytest.mark.parametrize(
-    ("option", "room"), [("report", "display.report"), ("view", "display.viewer")]
-)
-def test_a_room_that_is_not_installed_is_named_before_the_run(option, room, monkeypatch):
-    monkeypatch.setitem(sys.modules, f"sixfold.{room}", None)
-    result = run("pendulum", f"--{option}", *(["x.html"] if option == "report" else []))
+def test_a_window_without_viser_is_refused_before_the_run(monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    result = run("pendulum", "--view")
     assert result.exit_code == 2
-    assert f"pip install 'sixfold[{option}]'" in result.output
+    assert "pip install 'sixfold[view]'" in result.output and "steps" not in result.output
     assert "energy" not in result.output
 
 

@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
-import sixfold.display.viewer
 from sixfold.cli import main
 
 
@@ -15,8 +14,8 @@ from sixfold.cli import main
 def shown(monkeypatch):
     """Return the calls that would open a window."""
     calls = []
-    room = sys.modules["sixfold.display.viewer"]
-    monkeypatch.setattr(room, "view", lambda *args, **options: calls.append((args, options)))
+    command = sys.modules["sixfold.cli.simulate"]
+    monkeypatch.setattr(command, "show", lambda *args, **options: calls.append((args, options)))
     return calls
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.bench import report as bench_report
 
 import sixfold as sf
-from sixfold.display.report import plot, write_report
+from sixfold.display import plot, write_report
 
 STEPS = 0.3
 

@@ -19,7 +19,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.codegen.names import identifier, stem_of
-from sixfold.display.report import plot, write_report
+from sixfold.display import plot, write_report
 from sixfold.errors import visible
 from sixfold.identification import Log
 from tests.cli.raw_characters import clean

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sixfold as sf
-from sixfold.display.report import plot, write_report
+from sixfold.display import plot, write_report
 from sixfold.display.scene.surfaces import read_surfaces
 from sixfold.identification import Log
 from sixfold.sweeps.study_file import read_study

@@ -14,8 +14,9 @@ from sixfold.arrays import Array
 from sixfold.checks.verify.check import check
 from sixfold.cli.options import Group, option, refuse_idle, robot_names, tree_lines
 from sixfold.control import controllers
-from sixfold.display.report import write_report
+from sixfold.display.report.html import write_report
 from sixfold.display.scene.figure import within_limits
+from sixfold.display.viewer.viewer import view
 from sixfold.errors import visible
 from sixfold.formats import load
 from sixfold.model import Model
@@ -106,7 +107,6 @@ def quadruped(
 ) -> None:
     """Let a quadruped trot and push it: whole-body MPPI with contact, planned as it goes."""
     refuse_idle("--impulse", not pushes, "a robot that is not pushed")
-    from sixfold.display.viewer import view
     from sixfold.learn.trot import side_pushes, trot
 
     robot = load("quadruped")

@@ -11,7 +11,7 @@ from sixfold.choices import CodeLanguage, CodePrecision, CodeTarget, InertiaForm
 from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.errors import NotApplicableError, visible
 from sixfold.formats import load
-from sixfold.model import group_inertias as grouped_model
+from sixfold.model import group_inertias
 from sixfold.progress import working
 
 Style = CodeLanguage | Literal["text", "latex", "html"]
@@ -133,7 +133,7 @@ def export(
     at: str | None,
     target: CodeTarget | None,
     out: str,
-    group_inertias: bool,
+    grouped: bool,
 ) -> None:
     """Write a function of ROBOT, a file or a name, as code that needs nothing else."""
     from sixfold.runtime import QUANTITIES
@@ -142,12 +142,12 @@ def export(
     where = f"{language}, where the type of the arguments decides"
     refuse_idle("--dtype", language != "c", where)
     model = load(robot)
-    if group_inertias:
+    if grouped:
         row = QUANTITIES.get(function)
         if row is not None and not getattr(row.reading, "joint_space", False):
             fix = "leave --grouped out: joint forces and what follows from them stay the same"
             raise NotApplicableError("grouping", function, fix)
-        model = grouped_model(model)
+        model = group_inertias(model)
     with working(f"writing {function} of {model.name}"):
         code = exported(model, function, language=language, dtype=dtype, at=at, target=target)
     for path in code.write(out):

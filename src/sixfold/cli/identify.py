@@ -9,10 +9,12 @@ from typing import Any
 import click
 
 from sixfold.cli.options import FRICTION, UNKNOWNS, option, options, robot_argument
+from sixfold.display.report.html import write_report
 from sixfold.errors import OptionError, visible
 from sixfold.formats import load, save
-from sixfold.identification import Identification, excitation
-from sixfold.identification import identify as run
+from sixfold.identification.excitation import excitation
+from sixfold.identification.identification import Identification
+from sixfold.identification.identify import identify as run
 from sixfold.progress import bar
 
 COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
@@ -79,8 +81,6 @@ def excite(
         trajectory.save(out)
         click.echo(f"written to {visible(out)}")
     if report is not None:
-        from sixfold.display.report import write_report
-
         write_report(report, trajectory.model, trajectory)
         click.echo(f"report in {visible(report)}")
 
@@ -150,8 +150,6 @@ def identify(
     )
     _print(result)
     if report is not None:
-        from sixfold.display.report import write_report
-
         write_report(report, result.model, result)
         click.echo(f"report in {visible(report)}")
     if out is not None and result.ok:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from importlib import import_module
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -14,6 +13,8 @@ import numpy as np
 from sixfold.choices import Integrator, Method, PieceFormat
 from sixfold.cli.options import WIDTH, option, refuse_idle, robot_argument, robot_names
 from sixfold.control import controllers
+from sixfold.display.report.html import write_report
+from sixfold.display.viewer.viewer import view as show
 from sixfold.errors import NotApplicableError, SixfoldError, TrajectoryFileError, brief, visible
 from sixfold.formats import load
 from sixfold.lazy import optional
@@ -90,8 +91,8 @@ def simulate(
     Exits with 0, or with 2 when an option is wrong or the motion diverges.
     """
     refuse_idle("--seed", start != "random", "a start that is not random")
-    write = _from_package("report", "display.report", "write_report") if report else None
-    show = _from_package("view", "display.viewer", "view") if view else None
+    if view:
+        optional("viser", "simulate --view")  # before a simulation that may take long
     model = load(robot)
     q0 = neutral(model) if start == "neutral" else random_state(model, seed=seed)[0]
     trajectory = run(
@@ -112,10 +113,10 @@ def simulate(
     if out is not None:
         trajectory.save(out)
         click.echo(f"written to {visible(out)}")
-    if write is not None:
-        write(report, model, trajectory)
+    if report is not None:
+        write_report(report, model, trajectory)
         click.echo(f"report in {visible(report)}")
-    if show is not None:
+    if view:
         show(model, trajectory)
 
 
@@ -138,18 +139,6 @@ def _controller(name: str, model: Model, q0: Any) -> Any:
     inertia = np.diagonal(mass_matrix(model, q0))
     kp, kd = inertia * FREQUENCY**2, inertia * 2 * FREQUENCY
     return controllers.pd(model, neutral(model), kp, kd)
-
-
-def _from_package(extra: str, package: str, name: str) -> Any:
-    """Return a function of a package that needs extras, or say how to get it."""
-    try:
-        return getattr(import_module(f"sixfold.{package}"), name)
-    except (ImportError, AttributeError) as error:
-        raise NotApplicableError(
-            f"simulate --{extra}",
-            f"this installation ({error})",
-            f"install what it needs: pip install 'sixfold[{extra}]'",
-        ) from None
 
 
 @click.command()
@@ -181,8 +170,6 @@ def view(
     A motion is what `sixfold simulate --out` writes, or any .npz file with arrays q (T, nq) and t
     (T,); then name its robot with --robot.
     """
-    from sixfold.display.viewer import view as show
-
     motion_file = robot.endswith(".npz")
     named = "a robot that is named already"
     fix = "pass the .npz file of a motion first"

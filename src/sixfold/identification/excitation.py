@@ -33,7 +33,7 @@ from sixfold.model.validate import generator_of
 from sixfold.quantities import gravity_force as weight
 from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy, random_state
 from sixfold.runtime import in_order, require_model
-from sixfold.simulation import Trajectory
+from sixfold.simulation.trajectory import Trajectory
 
 SHARE = 0.01  # noise of a joint's torque relative to its limit, where it is not given
 

@@ -26,7 +26,7 @@ from sixfold.identification.log import Chunk, Log, interpolate, map_arrays
 from sixfold.model import Model, Revolute
 from sixfold.quantities import difference
 from sixfold.runtime import in_order
-from sixfold.simulation import Trajectory
+from sixfold.simulation.trajectory import Trajectory
 
 # power of the frequency in the response: twice the order of the Butterworth filter
 FILTER_ORDER = 8

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sixfold.choices import MotionInput
 from sixfold.display.report.html import CHANGE, Lines, groups, identification_content
 from sixfold.display.scene import record
 from sixfold.errors import NumberError, OutputFileError
 from sixfold.files import path_of, replacement
-from sixfold.identification import Identification
+from sixfold.identification.identification import Identification
 from sixfold.lazy import optional
 from sixfold.model import Model
 from sixfold.runtime import require_model
@@ -24,9 +25,36 @@ LONGEST = 40  #: Most characters of a name next to a plot; more would leave no s
 MAX_NAMES = 10  #: Lines of a plot that are named; more would hide it.
 
 
-def draw(trajectory: Any, path: str | os.PathLike[str] | None, model: Model | None) -> Figure:
-    """Return the figure of a motion, saved if a path is given; see
-    `sixfold.display.report.plot`.
+def plot(
+    trajectory: MotionInput,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    model: Model | None = None,
+) -> Figure:
+    """Return a matplotlib figure of positions, velocities, forces and energies over time.
+
+    Forces are those of joints and, where there are some, of contacts and constraints.
+
+    Args:
+        trajectory: what `sixfold.simulate` returns, or any object with t (T,) [s], q (T, nq) and,
+            if known, v and tau (T, nv) and energies (T,) [J]; or what
+            `sixfold.identification.identify` returns: its measured and modelled torques.
+        path: also save the figure there (.svg, .png, .pdf).
+        model: the robot, for names and units, when the trajectory does not carry it.
+
+    Returns:
+        The `matplotlib.figure.Figure`, which no window shows: save it, or let a notebook draw it.
+
+    Raises:
+        NotApplicableError: if matplotlib is not installed.
+        OutputFileError: if the figure cannot be saved.
+
+    Example:
+        >>> import sixfold as sf
+        >>> motion = sf.simulate(sf.load("pendulum"), [0.5], [0.0], 1.0, dt=0.01)
+        >>> figure = sf.plot(motion, "swing.png")
+        >>> len(figure.axes)  # positions, velocities, joint forces, energies
+        4
     """
     matplotlib = optional("matplotlib", "plot")
     figures = optional("matplotlib.figure", "plot")

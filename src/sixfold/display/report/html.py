@@ -17,13 +17,18 @@ from typing import Any
 
 import numpy as np
 
+from sixfold.choices import MotionInput
 from sixfold.display.scene import Figure, Part, Record, figure, record, stage
 from sixfold.display.scene.figure import force_arrows, quaternions, usual_force
 from sixfold.display.scene.surfaces import CONTACT, SERIES, Array, revolve, sphere
 from sixfold.errors import OptionError, visible
 from sixfold.files import path_of, write_files
-from sixfold.identification import Identification
-from sixfold.identification.identification import findings_list, joints_table, parameters_table
+from sixfold.identification.identification import (
+    Identification,
+    findings_list,
+    joints_table,
+    parameters_table,
+)
 from sixfold.model import Model
 from sixfold.quantities import (
     body_poses,
@@ -422,8 +427,45 @@ TRIANGLES = 24_000  #: Most triangles of the robot, which keeps the file light.
 SCRIPTS = ("scene.js", "plots.js", "player.js")
 
 
-def write(path: str | os.PathLike[str], model: Model, trajectory: Any, title: str | None) -> Path:
-    """Write the report of a motion; see `sixfold.display.report.write_report`."""
+def write_report(
+    path: str | os.PathLike[str],
+    model: Model,
+    trajectory: MotionInput | Identification,
+    *,
+    title: str | None = None,
+) -> Path:
+    """Write a motion as one HTML file that needs no other file and no network; return its path.
+
+    The page holds a summary, plots of positions, velocities, joint forces, forces of contacts and
+    constraints, and energies with values under the pointer, and the robot in motion with its
+    contact forces, which can be turned, zoomed, played and scrubbed.
+
+    Args:
+        path: where to write.
+        model: the robot.
+        trajectory: what `sixfold.simulate` returns, or any object or mapping with arrays t (T,)
+            and q (T, nq) and, if known, v, a, tau (T, nv), kinetic, potential and total energies
+            (T,), contacts and notes; or q alone.  Of a batch the first motion is shown.  What
+            `sixfold.identification.identify` returns is shown with measured and modelled torques,
+            residuals, parameters and findings.
+        title: heading; the robot's name by default.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ShapeError: if an array does not fit the model.
+        StateError: if an element is not finite or times do not grow.
+        OutputFileError: if the file cannot be written.
+
+    Example:
+        >>> import sixfold as sf
+        >>> model = sf.load("pendulum")
+        >>> motion = sf.simulate(model, [0.5], [0.0], 1.0, dt=0.01)
+        >>> page = sf.write_report("swing.html", model, motion, title="A swing")
+        >>> page.name, "A swing" in page.read_text(encoding="utf-8")
+        ('swing.html', True)
+    """
     model = require_model("write_report", model)
     target = path_of("write_report", path, "motion.html")
     if title is not None and (not isinstance(title, str) or len(title) > 10_000):

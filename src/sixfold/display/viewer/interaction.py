@@ -28,7 +28,7 @@ from sixfold.quantities import (
     inverse_mass_matrix,
     jacobian,
 )
-from sixfold.simulation import Stepper
+from sixfold.simulation.stepper import Stepper
 from sixfold.spatial.rotations import quaternions_to_matrices
 
 
