@@ -1,6 +1,7 @@
 """Pages as cells: run them as a notebook does, or write them as a notebook.
 
-`python docs/_ext/cells.py docs/tutorials build/notebooks` writes the tutorials as .ipynb files.
+`python docs/_ext/cells.py docs/tutorials build/notebooks` writes the tutorials as .ipynb files, and
+`python docs/_ext/cells.py docs/book build/notebooks` the chapters of the book.
 """
 
 import ast

@@ -2,7 +2,8 @@
 
 Those of some folders run, and all others that draw.  The blocks of a page share one namespace.  A
 block that draws with matplotlib gets its figures, one that prints gets its text.  In tutorials the
-value of a block's last line is shown as well, as in a notebook, and the page can be fetched as one.
+value of a block's last line is shown as well, as in a notebook.  Tutorials and chapters of the book
+can be fetched as notebooks.
 The same blocks run in the tests.  A page whose first line is `% needs pinocchio` is shown as it is
 where that library is not installed.
 """
@@ -21,6 +22,7 @@ FOLDERS = (
     *("coming_from", "operators", "spatial", "tutorials", "gallery"),
 )
 TUTORIALS = "tutorials"
+NOTEBOOKS = (TUTORIALS, "book")
 STYLE = {"figure.figsize": (7.2, 3.6), "font.size": 10}
 
 
@@ -53,7 +55,7 @@ def run(app, name, lines):
                 parts.append(shown(value))
             loose = _loose(namespace, [pyplot.figure(n) for n in pyplot.get_fignums()])
             parts += figures(pyplot, made, f"{page}-{len(parts)}", loose)
-    if folder == TUTORIALS and stem != "index":
+    if folder in NOTEBOOKS and stem != "index":
         write_notebook(app.env.doc2path(name), made / f"{stem}.ipynb")
         parts[0] = below_title(parts[0], f"{{download}}`as a notebook </_made/{stem}.ipynb>`")
     lines[0] = "".join(parts)
