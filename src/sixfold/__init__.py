@@ -1,6 +1,6 @@
 """Rigid-body dynamics: textbook algorithms, and compiled versions tested to agree with them.
 
-Models, kinematics, dynamics, simulation and output are here; all else is in submodules:
+Models, kinematics, dynamics, simulation and output are here; all else is in submodules: `book`,
 `derivatives`, `loops`, `contact`, `control`, `identification`, `learn`, `sweeps`, `interop`,
 `devices`, `operators`, `planar`, `spatial`, `math` and `errors`.  Names are imported at their first
 use; `__init__.pyi` lists them.

@@ -1,3 +1,4 @@
+from sixfold import book as book
 from sixfold import contact as contact
 from sixfold import control as control
 from sixfold import derivatives as derivatives

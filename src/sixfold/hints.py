@@ -9,6 +9,7 @@ from importlib import import_module
 
 # public submodules, searched for names that `sf` itself does not have
 SUBMODULES = (
+    "book",
     "control",
     "contact",
     "derivatives",
@@ -189,10 +190,10 @@ def missing_name(package: str, name: str, known: Iterable[str]) -> str:
     if name.startswith("_"):
         return message
     if package == "sixfold":
+        if ours := name_here(name):
+            return f"{message}: Sixfold calls it sf.{ours}"
         for module in SUBMODULES:
             if name in import_module(f"sixfold.{module}").__all__:
                 return f"{message}: it is sf.{module}.{name}"
-        if ours := name_here(name):
-            return f"{message}: Sixfold calls it sf.{ours}"
     near = get_close_matches(name, known, n=2)
     return f"{message}: did you mean {' or '.join(near)}?" if near else message

@@ -239,7 +239,8 @@ class Mobility:
 
     def __str__(self) -> str:
         """Return one line."""
-        text = f"{self.freedoms} freedoms, {self.rows} rows, {self.redundant} of them redundant"
+        counted = f"{self.freedoms} degrees of freedom, {self.rows} rows"
+        text = f"{counted}, {self.redundant} of them redundant"
         more = "; singular configuration" if self.singular else ""
         return f"{text}: mobility {self.mobility}{more}"
 

@@ -99,7 +99,7 @@ def test_inspect_shows_constraints_and_mobility(tmp_path):
         assert line in text
     sf.save(fourbar().build(), tmp_path / "m.json")
     text = run("inspect", str(tmp_path / "m.json")).output
-    assert "3 freedoms, 5 rows, 3 of them redundant: mobility 1" in text
+    assert "3 degrees of freedom, 5 rows, 3 of them redundant: mobility 1" in text
 
 
 def test_a_disc_that_always_lies_flat_is_refused_by_name():

@@ -64,11 +64,14 @@ def centroidal_momentum(tree: Tree, q: Table, qd: Table) -> Force:
     return Force(h.ang - center_of_mass(tree, q).cross(h.lin), h.lin)
 
 
-def composite_inertia(tree: Tree, q: Table) -> Inertia:
-    """Return the inertia of all bodies as one rigid body, in world coordinates."""
+def composite_inertias(tree: Tree, q: Table) -> Table:
+    """Return I_i^c, the inertia of each subtree as one rigid body, in coordinates of its root.
+
+    Entry 0 is the whole tree in world coordinates.
+    """
     Xup, Ic = transforms(tree, q)[0], tree.table(Inertia.zero())
     for i in tree.bodies:
         Ic[i] = tree.inertia[i]
     for i in reversed(tree.bodies):
         Ic[tree.parent[i]] += Xup[i].T @ Ic[i] @ Xup[i]
-    return Ic[0]
+    return Ic

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sixfold.dynamics.book.operators.operators import Influence, Propagation, Stack
+from sixfold.dynamics.kinematics import no_forces
 from sixfold.model import Tree
 from sixfold.model.tree import Table
 from sixfold.scalar import ZERO, Scalar
@@ -49,8 +50,11 @@ class System:
         return Influence(self.tree, self.D, "D")
 
 
-def body_frame(tree: Tree, q: Table, qd: Table, f_ext: Table) -> System:
-    """Return the system in body coordinates; gravity accelerates the base, so it enters A."""
+def body_frame(tree: Tree, q: Table, qd: Table, f_ext: Table | None = None) -> System:
+    """Return the system in body coordinates; gravity accelerates the base, so it enters A.
+
+    f_ext[i] is the external force on body i in body coordinates; none by default.
+    """
     D, G, A, B = (tree.table() for _ in range(4))
     v, lift = tree.table(Motion.zero()), tree.table(-tree.gravity)
     for i in tree.bodies:
@@ -61,7 +65,7 @@ def body_frame(tree: Tree, q: Table, qd: Table, f_ext: Table) -> System:
         A[i] = cJ + v[i].cross(vJ) + D[i] @ lift[p]
         B[i] = v[i].cross(I @ v[i])
     M = {i: tree.inertia[i] for i in tree.bodies}
-    return System(tree, D, G, M, A, B, f_ext)
+    return System(tree, D, G, M, A, B, f_ext or no_forces(tree))
 
 
 def accelerations(s: System, qdd: Table) -> dict[int, Motion]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sixfold.dynamics.book.newton_euler import require_fixed_axes
 from sixfold.dynamics.book.operators.equations import System, accelerations
+from sixfold.dynamics.kinematics import no_forces
 from sixfold.model import Tree
 from sixfold.model.tree import Table
 from sixfold.spatial import (
@@ -57,9 +58,12 @@ def geometry(tree: Tree, q: Table, qd: Table) -> Geometry:
     return Geometry(R, eta, d, s, g, p, omega, eta_rate)
 
 
-def inertial(tree: Tree, q: Table, qd: Table, f_ext: Table) -> System:
-    """Return the system of the paper: D (4), G (4), M (16), A (5a), B (17), Y^T Fbar (11)."""
-    x = geometry(tree, q, qd)
+def inertial(tree: Tree, q: Table, qd: Table, f_ext: Table | None = None) -> System:
+    """Return the system of the paper: D (4), G (4), M (16), A (5a), B (17), Y^T Fbar (11).
+
+    f_ext[i] is the external force on body i in body coordinates; none by default.
+    """
+    x, f_ext = geometry(tree, q, qd), f_ext or no_forces(tree)
     D, G, M, A, B, YF = (tree.table() for _ in range(6))
     for i in tree.bodies:
         j, (rate,) = tree.parent[i], qd[i]
@@ -80,8 +84,7 @@ def inertial(tree: Tree, q: Table, qd: Table, f_ext: Table) -> System:
 def center_accelerations(tree: Tree, q: Table, qd: Table, qdd: Table) -> dict[int, Motion]:
     """Return (angular acceleration; acceleration of the centre of mass) of each body (8)."""
     x = geometry(tree, q, qd)
-    none = {i: Force.zero() for i in tree.bodies}
-    vdot = accelerations(inertial(tree, q, qd, none), qdd)
+    vdot = accelerations(inertial(tree, q, qd), qdd)
     centers = {}
     for i in tree.bodies:
         w, s = x.omega[i], x.s[i]

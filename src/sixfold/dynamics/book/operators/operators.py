@@ -43,7 +43,21 @@ class _Operator:
 
 
 class Influence(_Operator):
-    """Phi_A: block (i, parent of i) is A_i, all others are zero (Def. 1)."""
+    """Phi_A: block (i, parent of i) is A_i, all others are zero (Def. 1).
+
+    Args:
+        tree: connectivity, `model.tree`.
+        A: for each body a factor that acts on motions, such as a `Transform`.
+        letter: what blocks are called when printed.
+
+    Example:
+        >>> import sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> A = {i: arm.tree.Xtree[i] for i in arm.tree.bodies}
+        >>> print(sf.book.Influence(arm.tree, A))
+        [  0  0 ]
+        [ A2  0 ]
+    """
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z_i = A_i x_parent: parent to child (P1)."""
@@ -98,7 +112,21 @@ class BackInfluence(_Operator):
 
 
 class Propagation(_Operator):
-    """Psi_A = (1 - Phi_A)^-1: the outward sweep."""
+    """Psi_A = (1 - Phi_A)^-1: the outward sweep.
+
+    Args:
+        tree: connectivity, `model.tree`.
+        A: for each body a factor that acts on motions, such as a `Transform`.
+        letter: what blocks are called when printed.
+
+    Example:
+        >>> import sixfold as sf
+        >>> arm = sf.load("double_pendulum")
+        >>> A = {i: arm.tree.Xtree[i] for i in arm.tree.bodies}
+        >>> print(sf.book.Propagation(arm.tree, A))
+        [  e  0 ]
+        [ A2  e ]
+    """
 
     def __matmul__(self, x: Stack) -> dict[int, Any]:
         """Return z with z_i = A_i z_parent + x_i, base to tips, in O(N)."""
@@ -147,7 +175,20 @@ class BackPropagation(_Operator):
 
 @dataclass(frozen=True)
 class BlockMatrix:
-    """A matrix of blocks whose sizes may differ; absent blocks are zero."""
+    """A matrix of blocks whose sizes may differ; absent blocks are zero.
+
+    Args:
+        rows: size of each block row, by its number.
+        columns: size of each block column.
+        blocks: the blocks, by (row, column), as tuples of rows.
+        labels: their letters, for printing.
+
+    Example:
+        >>> import sixfold as sf
+        >>> one = sf.book.BlockMatrix({1: 1, 2: 1}, {1: 1}, {(2, 1): ((3.0,),)}, {(2, 1): "a"})
+        >>> (one.T @ one).dense()
+        [[9.0]]
+    """
 
     rows: Mapping[int, int]  # size of each block row
     columns: Mapping[int, int]  # size of each block column
@@ -257,7 +298,20 @@ class BlockMatrix:
 
 
 def spread(block: Any) -> Block:
-    """Return the rows of anything that acts on motions or is a set of columns."""
+    """Return the rows of anything that acts on motions or is a set of columns.
+
+    Args:
+        block: a Transform, an inertia, a subspace, or rows as a tuple.
+
+    Returns:
+        The matrix as a tuple of rows.
+
+    Example:
+        >>> import sixfold as sf
+        >>> rows = sf.book.spread(sf.Transform.translation((1.0, 0.0, 0.0)))
+        >>> len(rows), len(rows[0])
+        (6, 6)
+    """
     if type(block) is tuple:  # rows already; transforms and inertias are tuples of their own kind
         return block
     columns = getattr(block, "columns", None)
