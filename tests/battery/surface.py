@@ -374,7 +374,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "Converter.solve_from": {"q": GOOD["q"], "v": GOOD["v"], "tau": GOOD["tau"]},
     "controllers.operational_space": {"target": _VECTOR, "frame": lambda: "lower"},
     "controllers.pd": {"gravity": lambda: True},
-    "controllers.saturated": {"control": lambda: _law},
+    "controllers.saturate": {"control": lambda: _law},
     "controllers.PD": {"kp": lambda: (1.0, 1.0), "kd": lambda: (1.0, 1.0)},
     "controllers.Saturated": {"limit": lambda: (1.0, 1.0)},
     "simulate": {"integrator": lambda: "rk4"},

@@ -18,7 +18,7 @@ LAWS = {
     "operational_space": controllers.operational_space(
         ARM, ARM.body_names[-1], [0.4, 0.2, 0.9], 500.0, 50.0, damping=5.0
     ),
-    "saturated": controllers.saturated(ARM, controllers.pd(ARM, GOAL, 2000.0, 30.0)),
+    "saturated": controllers.saturate(ARM, controllers.pd(ARM, GOAL, 2000.0, 30.0)),
 }
 
 
@@ -72,7 +72,7 @@ def test_saturation_cuts_at_the_effort_limits():
     inertia = sf.Inertia.from_mass(1.0, rotational=(1.0, 1.0, 1.0))
     builder.add_body("wheel", joint=sf.Revolute("z"), inertia=inertia, effort_limit=2.0)
     wheel = builder.build()
-    law = controllers.saturated(wheel, controllers.pd(wheel, [1.0], 100.0, 20.0))
+    law = controllers.saturate(wheel, controllers.pd(wheel, [1.0], 100.0, 20.0))
     run = sf.simulate(wheel, [0.0], None, 5.0, control=law)
     assert np.abs(run.tau).max() == 2.0 and np.abs(run.tau).min() < 1.0
     assert run.q[-1, 0] == pytest.approx(1.0, abs=1e-3)
@@ -127,7 +127,7 @@ def test_minimum_jerk_rests_at_both_ends():
             lambda: controllers.operational_space(ARM, ARM.body_names[0], [0, 0], 1, 1),
             sf.errors.ShapeError,
         ),
-        (lambda: controllers.saturated(ARM, 3), sf.errors.ArgumentError),
+        (lambda: controllers.saturate(ARM, 3), sf.errors.ArgumentError),
         (lambda: controllers.minimum_jerk([0.0], [1.0, 2.0], 1.0), sf.errors.NumberError),
         (lambda: controllers.minimum_jerk([0.0], [1.0], 0.0), sf.errors.OptionError),
     ],

@@ -29,7 +29,7 @@ def laws(model):
         "operational_space": controllers.operational_space(
             model, model.body_names[-1], [0.4, 0.2, 0.9], 500.0, 50.0, damping=5.0
         ),
-        "saturated": controllers.saturated(model, follow),
+        "saturated": controllers.saturate(model, follow),
         "filtered_velocity": controllers.filtered_velocity(model, pd, 300.0, START),
         "disturbance_observer": controllers.disturbance_observer(model, follow, 30.0),
     }

@@ -266,7 +266,7 @@ def test_saturation_leaves_the_states_of_the_controller_inside():
     )
     model = builder.build()
     pid = sf.control.pid(model, [0.0], 8.0, 6.0, 2.0)
-    cut = sf.control.saturated(model, pid)
+    cut = sf.control.saturate(model, pid)
     run = sf.simulate(model, [1.0], [0.0], 1.0, control=cut)
     np.testing.assert_allclose(run.tau[0], [-1.5])
     free = np.clip(-8.0 * run.q + 6.0 * run.x - 2.0 * run.v, -1.5, 1.5)

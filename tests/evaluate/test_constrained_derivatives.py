@@ -98,7 +98,7 @@ def test_gradients_of_rollouts_agree_with_differences(model, state, integrator, 
 
 
 def test_gradients_refuse_starts_that_gape_and_options_without_effect(model):
-    with pytest.raises(sf.errors.StateError, match="gapes"):
+    with pytest.raises(sf.errors.StateError, match="is open by"):
         sf.rollout_gradient(model, [1.0, 0, 0], None, dt=0.01, steps=2, final_cost=final)
     tree = model.without(constraints=True)
     with pytest.raises(sf.errors.NotApplicableError, match="stabilize"):

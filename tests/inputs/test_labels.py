@@ -210,7 +210,7 @@ FORCES = {
     "rollout": lambda table: sf.rollout(
         ARM, Q[0], V[0], dt=1e-3, steps=4, control=lambda t, q, v: table
     )[0],
-    "saturated": lambda table: sf.control.saturated(ARM, lambda t, q, v: table)(0.0, Q[0], V[0]),
+    "saturated": lambda table: sf.control.saturate(ARM, lambda t, q, v: table)(0.0, Q[0], V[0]),
     "disturbance_observer": lambda table: sf.control.disturbance_observer(
         ARM, lambda t, q, v: table, 5.0
     )(0.0, Q[0], V[0], A[0])[0],

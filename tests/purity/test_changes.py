@@ -166,7 +166,7 @@ def patched_library_law(monkeypatch, package):
 def law_inside_a_library_law(monkeypatch, package):
     k = [1.0]
     inner = lambda t, q, v: -k[0] * q  # noqa: E731
-    return sf.control.saturated(PENDULUM, inner), lambda: k.__setitem__(0, 30.0)
+    return sf.control.saturate(PENDULUM, inner), lambda: k.__setitem__(0, 30.0)
 
 
 def by_computed_name(monkeypatch, package):

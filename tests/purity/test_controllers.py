@@ -461,7 +461,7 @@ def counting():
 
 
 WRAPPED = {
-    "saturated": lambda: sf.control.saturated(PENDULUM, counting()),
+    "saturated": lambda: sf.control.saturate(PENDULUM, counting()),
     "filtered": lambda: sf.control.filtered_velocity(PENDULUM, counting(), 50.0, START),
     "observer": lambda: sf.control.disturbance_observer(PENDULUM, counting(), 10.0),
     "partial": lambda: functools.partial(lambda law, t, q, v: law(t, q, v), counting()),

@@ -854,7 +854,7 @@ PURE = {
     "computed torque": sf.control.computed_torque(
         PENDULUM, sf.control.minimum_jerk([0.0, 0.0], [1.0, 1.0], 1.0), 9.0, 6.0
     ),
-    "saturated": sf.control.saturated(PENDULUM, by_loop),
+    "saturated": sf.control.saturate(PENDULUM, by_loop),
 }
 
 

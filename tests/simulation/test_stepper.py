@@ -55,7 +55,7 @@ def test_substeps_hold_the_action():
     for _ in range(10):
         many.step(tau)
     np.testing.assert_allclose(one.q, many.q, rtol=1e-13, atol=1e-13)
-    np.testing.assert_array_equal(one.steps_taken, many.steps_taken)
+    np.testing.assert_array_equal(one.step_counts, many.step_counts)
 
 
 def test_functions_see_the_state_after_the_step():

@@ -9,7 +9,7 @@ from sixfold.control.controllers import (
     operational_space,
     pd,
     pid,
-    saturated,
+    saturate,
 )
 from sixfold.control.ik import InverseKinematics, all_solutions, differential_ik
 from sixfold.control.linearize import Linearization, linearize
@@ -40,7 +40,7 @@ __all__ = [
     "pd",
     "pid",
     "plan_trajectory",
-    "saturated",
+    "saturate",
     "tvlqr",
 ]
 

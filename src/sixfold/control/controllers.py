@@ -64,7 +64,7 @@ __all__ = [
     "operational_space",
     "pd",
     "pid",
-    "saturated",
+    "saturate",
 ]
 
 Numbers = tuple[float, ...]
@@ -300,7 +300,7 @@ class Saturated:
         found = self.control(t, q, v, *rest)
         stateful = isinstance(found, tuple) and len(found) == 2 and np.ndim(found[0]) == 1
         given = found[0] if stateful else found
-        tau = np.asarray(in_order("saturated", "control", given, [self.names]))
+        tau = np.asarray(in_order("saturate", "control", given, [self.names]))
         clipped = [_clip(x, limit) for x, limit in zip(tau, self.limit, strict=True)]
         cut = np.array(clipped, dtype=tau.dtype)
         return (cut, found[1]) if stateful else cut
@@ -597,7 +597,7 @@ def operational_space(
     return OperationalSpace(model, frame, point, stiffness, damper, own)
 
 
-def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
+def saturate(model: Model, control: Callable[..., Any]) -> Saturated:
     """Return a controller with its joint forces clipped to the model's effort limits.
 
     Args:
@@ -620,11 +620,11 @@ def saturated(model: Model, control: Callable[..., Any]) -> Saturated:
         >>> pd = sf.control.pd(model, [1.0], kp=100.0, kd=10.0)
         >>> pd(0.0, np.zeros(1), np.zeros(1))
         array([100.])
-        >>> sf.control.saturated(model, pd)(0.0, np.zeros(1), np.zeros(1))
+        >>> sf.control.saturate(model, pd)(0.0, np.zeros(1), np.zeros(1))
         array([3.])
     """
-    require_model("saturated", model)
-    _callable("saturated", control)
+    require_model("saturate", model)
+    _callable("saturate", control)
     limit = tuple(model.effort_limit.tolist())
     return Saturated(control, limit, model.coordinates.v_names)
 

@@ -25,7 +25,7 @@ from sixfold.runtime import share
 class StateLimits:
     """Limits of states as an augmented Lagrangian, max(0, y + rho g)^2 / (2 rho) at each node."""
 
-    low: Array  # shape (2 n,); -inf where there is none
+    low: Array  # shape (2 n,); -inf without a limit
     high: Array
     y: Array  # multipliers, upper limits first, shape (rows, steps + 1, 4 n)
     rho: Array  # shape (rows,)
@@ -317,7 +317,7 @@ class Sweeps:
         driven = self.problem.fully_driven
         if driven and not self.second:
             self._driven_nodes(state, live)
-            good = self._sweep_limited(state, live, *self._sweep_velocities(state, live))
+            good = self._sweep_efforts(state, live, *self._sweep_velocities(state, live))
             return good, good
         # linearise all nodes; second derivatives of the motion are added where they are wanted
         near = self._nodes(state, live)
@@ -337,9 +337,9 @@ class Sweeps:
         own = self._buffers(len(live))
         self.problem.absorbed_nodes(*each, state.mu[_at(live), None, None], out=own.nodes)
         own.end[1][:], own.end[2][:] = slope, bend
-        return self._sweep_limited(state, live, *self._sweep_velocities(state, live), near)
+        return self._sweep_efforts(state, live, *self._sweep_velocities(state, live), near)
 
-    def _sweep_limited(
+    def _sweep_efforts(
         self,
         state: DDPState,
         live: Array,

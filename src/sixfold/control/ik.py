@@ -190,7 +190,7 @@ def inverse_kinematics(
 
 
 def tolerance_of(function: str, tolerance: Any) -> float:
-    """Return a tolerance; refuse what is none."""
+    """Return a tolerance; refuse numbers that cannot be one."""
     real = isinstance(tolerance, (int, float, np.floating)) and not isinstance(tolerance, bool)
     if not (real and 0 < tolerance < math.inf):
         raise OptionError(function, "tolerance", "a number > 0 [m and rad]", tolerance)
@@ -348,7 +348,7 @@ def largest(numbers: list[Scalar]) -> Scalar:
 
 
 def _search(task: IKTask, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]:
-    """Take damped steps of the first priority, whatever the error does."""
+    """Take damped steps of the first priority, even where the error grows."""
     return _steps(task, bounded, q, ROUNDS, lambda now: ik_step(task, now, list(goals), bounded)[0])
 
 

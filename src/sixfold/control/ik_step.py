@@ -48,8 +48,8 @@ def free_mask(model: Model, q: Numbers, push: Numbers) -> list[Scalar]:
     """Return one for each velocity coordinate, zero where a limit stops the way it is pushed."""
     found: list[Scalar] = [1.0] * model.nv
     for k, v, lower, upper in limited_coordinates(model):
-        room = if_positive(push[v], upper - q[k], q[k] - lower)
-        found[v] = if_positive(room, 1.0, 0.0)
+        distance = if_positive(push[v], upper - q[k], q[k] - lower)
+        found[v] = if_positive(distance, 1.0, 0.0)
     return found
 
 

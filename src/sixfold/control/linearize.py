@@ -59,7 +59,7 @@ class Jet:
 
     def __mul__(self, factor: Any) -> Jet:
         """Multiply by a constant."""
-        return Jet(self.value * factor, _scaled(self.slopes, factor))
+        return Jet(self.value * factor, _scale(self.slopes, factor))
 
     __rmul__ = __mul__
 
@@ -303,10 +303,10 @@ def _product(outer: Sequence[Numbers], inner: Sequence[Slopes]) -> list[Slopes]:
     """Return a matrix product; what is exactly zero costs nothing."""
     rows: list[Slopes] = []
     for row in outer:
-        total = _scaled(inner[0], ZERO)
+        total = _scale(inner[0], ZERO)
         for factor, slopes in zip(row, inner, strict=True):
             if not isinstance(factor, Zero):
-                total = _sum(total, _scaled(slopes, factor))
+                total = _sum(total, _scale(slopes, factor))
         rows.append(total)
     return rows
 
@@ -317,7 +317,7 @@ def _sum(a: Slopes, b: Slopes) -> Slopes:
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def _scaled(slopes: Slopes, factor: Scalar) -> Slopes:
+def _scale(slopes: Slopes, factor: Scalar) -> Slopes:
     if isinstance(slopes, np.ndarray):
         return slopes * np.asarray(plain(factor))[..., None]
     return [slope * factor for slope in slopes]

@@ -113,7 +113,7 @@ def plan_trajectory(
         acceleration_limit: accelerations [rad/s^2 or m/s^2], shape (nv,) or one number; none if
             left out.
         effort_limit: joint forces [N m or N], shape (nv,) or one number; by default the model's.
-            Dry friction is counted in full, whatever the speed.
+            Dry friction is counted in full, at any speed.
 
     Returns:
         A `Trajectory` with joint forces by `inverse_dynamics`; its notes say which limit holds.
@@ -187,18 +187,18 @@ def _shortest(model: Model, path: Spline, s: Array, limits: dict[str, Array]) ->
     g = inverse_dynamics(bare, q, 0 * first, 0 * first)
     ahead, back = (inverse_dynamics(bare, q, sign * first, second) for sign in (1.0, -1.0))
     d, c = (ahead - back) / 2, (ahead + back) / 2 - g
-    room = limits["effort"] - _friction(model)
-    if (np.abs(g) > room).any():
-        row, joint = np.argwhere(np.abs(g) > room)[0]
+    spare = limits["effort"] - _friction(model)
+    if (np.abs(g) > spare).any():
+        row, joint = np.argwhere(np.abs(g) > spare)[0]
         name = model.coordinates.v_names[joint]
         got = f"{abs(g[row, joint]):.4g} at s = {s[row]:.3f} of the path"
-        words = f"at most {room[joint]:.4g} to stand there, its effort limit less dry friction"
+        words = f"at most {spare[joint]:.4g} to stand there, its effort limit less dry friction"
         raise StateError(f"{NAME}: joint '{name}'", words, got, "choose other waypoints")
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = {
             "velocity": limits["velocity"] / np.abs(first),
             "acceleration": np.sqrt(limits["acceleration"] / np.abs(second)),
-            "effort": np.minimum(_first_root(c, d, g - room), _first_root(-c, -d, -g - room)),
+            "effort": np.minimum(_first_root(c, d, g - spare), _first_root(-c, -d, -g - spare)),
         }
     largest = {name: float(np.nanmin(rate, initial=np.inf)) for name, rate in rates.items()}
     name = min(largest, key=lambda each: largest[each])
@@ -206,7 +206,7 @@ def _shortest(model: Model, path: Spline, s: Array, limits: dict[str, Array]) ->
 
 
 def _first_root(c: Array, d: Array, e: Array) -> Array:
-    """Return the smallest r > 0 with c r^2 + d r + e = 0, infinity if there is none; e <= 0.
+    """Return the smallest r > 0 with c r^2 + d r + e = 0, or infinity; e <= 0.
 
     2 e / (-d -+ sqrt(...)) is the form in which nothing cancels, and c may be zero.
     """
@@ -248,7 +248,7 @@ def _finite(name: str, given: Any) -> Array:
 
 
 def _limit(model: Model, name: str, given: Any, otherwise: Array | None) -> Array:
-    """Return a limit of each velocity coordinate, infinity where there is none."""
+    """Return a limit of each velocity coordinate, infinity without a limit."""
     if given is None:
         return np.full(model.nv, np.inf) if otherwise is None else otherwise
     given = in_order(NAME, name, given, [model.coordinates.v_names])

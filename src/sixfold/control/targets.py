@@ -192,7 +192,7 @@ class Target(ABC):
     def parts(self, model: Model, frames: Frames, q: Numbers, goal: Any) -> list[Part]:
         """Return its parts, unweighted."""
 
-    def fixed(self, model: Model) -> Hashable:
+    def static_part(self, model: Model) -> Hashable:
         """Return what the kernel depends on besides the goal; refuse what makes no sense."""
         return None
 
@@ -206,7 +206,7 @@ class Target(ABC):
 
     @property
     def name(self) -> str:
-        """What it is about."""
+        """Body or frame that the target is about."""
         return str(getattr(self, "frame", type(self).__name__))
 
     @property
@@ -316,13 +316,13 @@ class Position(Target):
     holds = "position"
     kinds = ("position",)
 
-    def fixed(self, model: Model) -> Hashable:
+    def static_part(self, model: Model) -> Hashable:
         """Return the point."""
         return None if self.point is None else numbers_of("Position", "point", self.point, 3)
 
     def parts(self, model: Model, frames: Frames, q: Numbers, goal: Any) -> list[Part]:
         """Return the position."""
-        return [position_residual(frames(self.frame, self.fixed(model)), goal)]
+        return [position_residual(frames(self.frame, self.static_part(model)), goal)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,7 +360,7 @@ class Direction(Target):
             raise NumberError(where, "a direction", "a vector of length 0", fix)
         return np.asarray(found / size)
 
-    def fixed(self, model: Model) -> Hashable:
+    def static_part(self, model: Model) -> Hashable:
         """Return the axis."""
         return _unit(type(self).__name__, self.axis)
 
@@ -397,7 +397,7 @@ class LookAt(Target):
     holds = "position"
     kinds = ("direction",)
 
-    def fixed(self, model: Model) -> Hashable:
+    def static_part(self, model: Model) -> Hashable:
         """Return the axis."""
         return _unit("LookAt", self.axis)
 
@@ -470,7 +470,7 @@ class Joints(Target):
         """Return the names of the coordinates."""
         return (model.coordinates.q_names,)
 
-    def fixed(self, model: Model) -> Hashable:
+    def static_part(self, model: Model) -> Hashable:
         """Return which velocity coordinates count."""
         if self.joints is None:
             return tuple(range(model.nv))
@@ -482,7 +482,7 @@ class Joints(Target):
 
     def coordinates(self, model: Model) -> tuple[int, ...]:
         """Return which velocity coordinates count."""
-        return self.fixed(model)  # type: ignore[return-value]
+        return self.static_part(model)  # type: ignore[return-value]
 
     def row_count(self, model: Model) -> int:
         """Return how many coordinates it fixes."""
@@ -490,7 +490,7 @@ class Joints(Target):
 
     def parts(self, model: Model, frames: Frames, q: Numbers, goal: Any) -> list[Part]:
         """Return the joints."""
-        return [joints_residual(model, q, self.fixed(model), goal)]  # type: ignore[arg-type]
+        return [joints_residual(model, q, self.static_part(model), goal)]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -641,7 +641,7 @@ def task_of(function: str, model: Model, targets: Targets, rates: bool = False) 
         if isinstance(target, Velocity) and not rates:
             fix = "use sixfold.control.differential_ik for velocities"
             raise ArgumentError(f"{function}: argument 'targets'", "goals of poses", target, fix)
-        more = target.fixed(model)
+        more = target.static_part(model)
         shape = target.shape(model)
         array = target.numbers(function, model)
         arrays.append(array.reshape((*array.shape[: array.ndim - len(shape)], prod(shape))))

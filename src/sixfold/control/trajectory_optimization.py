@@ -290,22 +290,22 @@ def _result(sweeps: Sweeps, state: DDPState, lead: Shape, tolerance: float) -> O
         cost = cost - sweeps.bounds.cost(state.q, state.v, np.arange(rows))
     history = np.array(state.history)
 
-    def shaped(x: Array) -> Array:
+    def reshape(x: Array) -> Array:
         return x.reshape((*lead, *x.shape[1:]))
 
     return OptimalControl(
         model,
         np.arange(steps + 1) * sweeps.h,
-        shaped(state.q),
-        shaped(state.v),
-        shaped(tau),
-        shaped(cost),
-        shaped(status == "converged"),
-        shaped(status),
-        shaped(state.cost < state.saddle - tolerance * (1.0 + np.abs(state.saddle))),
-        shaped(state.iterations),
-        shaped(gains),
-        shaped(violation),
+        reshape(state.q),
+        reshape(state.v),
+        reshape(tau),
+        reshape(cost),
+        reshape(status == "converged"),
+        reshape(status),
+        reshape(state.cost < state.saddle - tolerance * (1.0 + np.abs(state.saddle))),
+        reshape(state.iterations),
+        reshape(gains),
+        reshape(violation),
         history.reshape((len(history), *lead)),
     )
 

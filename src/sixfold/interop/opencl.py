@@ -383,14 +383,14 @@ def launch_of(kernel: Any, asked: Asked) -> Launch:
     """
     setup, lead = asked.setup, asked.lead
     written = asked.steps // asked.every
-    results = tuple((*lead, written, n) for n in setup.carried)
+    results = tuple((*lead, written, n) for n in setup.state_sizes)
     returned = 2 + (setup.states > 0)
     counts = (prod(lead), asked.steps, asked.every)
     if prod(lead) == 0 or written == 0:
         return Launch(setup.dtype, (), (), results, returned, counts)
     parts = asked.start()
     given = setup.arrays(parts, asked.dt, step_times(asked.steps, asked.dt))
-    fixed = len(setup.carried) + len(setup.fixed)
+    fixed = len(setup.state_sizes) + len(setup.constant_sizes)
     arrays, shared = [], []
     for k, (x, size) in enumerate(zip(given, kernel.scan.sizes, strict=True)):
         core = (size,) if k < fixed else (asked.steps, size)

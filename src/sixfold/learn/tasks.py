@@ -161,7 +161,7 @@ def quadruped_stand() -> Task:
     def still(t: Any, q: Any, v: Any, action: Any) -> Any:
         return _upright(q) - 4.0 * (q[2] - 0.28) ** 2 - 0.05 * _square(v[:6]) - _effort(action)
 
-    return _quadruped("quadruped_stand", lambda t: [0.0] * 12, still)
+    return _quadruped_task("quadruped_stand", lambda t: [0.0] * 12, still)
 
 
 def quadruped_trot(speed: float = 0.5) -> Task:
@@ -172,7 +172,7 @@ def quadruped_trot(speed: float = 0.5) -> Task:
         off = (vx - speed) ** 2 + vy * vy + 0.2 * v[2] * v[2]
         return _upright(q) - 4.0 * (q[2] - 0.28) ** 2 - 2.0 * off - _effort(action)
 
-    return _quadruped("quadruped_trot", _trot_targets, forward)
+    return _quadruped_task("quadruped_trot", _trot_targets, forward)
 
 
 def _trot_targets(t: Scalar) -> list[Scalar]:
@@ -185,7 +185,7 @@ def _trot_targets(t: Scalar) -> list[Scalar]:
     return found
 
 
-def _quadruped(name: str, gait: Callable[[Any], Any], reward: Any) -> Task:
+def _quadruped_task(name: str, gait: Callable[[Any], Any], reward: Any) -> Task:
     """Return a task of the quadruped: position targets of its joints under motors with limits."""
     robot = load("quadruped")
     standing = STAND * 4

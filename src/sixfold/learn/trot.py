@@ -144,12 +144,12 @@ def trot(
         over = float(real.step(action)[0])
         if show is not None:
             show(float(real.t), real.q)
-    motion = _recorded(robot, rows)
+    motion = _record(robot, rows)
     away = motion["q"][-1, 0] - motion["q"][0, 0]
     return Trot(motion, not over > 0, float(away / motion["t"][-1]), spent / len(rows))
 
 
-def _recorded(robot: Any, rows: Sequence[tuple[Any, ...]]) -> dict[str, Array]:
+def _record(robot: Any, rows: Sequence[tuple[Any, ...]]) -> dict[str, Array]:
     """Return a motion with its joint forces and contacts."""
     t, q, v, action = (np.array(column) for column in zip(*rows, strict=True))
     law = compile(motors, robot, inputs={"t": (), "action": 12})

@@ -41,7 +41,7 @@ def streams(seed: int, rows: Any) -> NDArray[np.uint64]:
         rows: numbers of environments, shape (n,).
     """
     with np.errstate(over="ignore"):
-        return _mixed(np.asarray(rows, np.uint64) + _mixed(np.uint64(seed) + _STRIDE))
+        return _mix(np.asarray(rows, np.uint64) + _mix(np.uint64(seed) + _STRIDE))
 
 
 def uniforms(streams: Any, episodes: Any, width: int) -> NDArray[np.float64]:
@@ -56,14 +56,14 @@ def uniforms(streams: Any, episodes: Any, width: int) -> NDArray[np.float64]:
         width: numbers for each.
     """
     with np.errstate(over="ignore"):
-        start = _mixed(streams + np.asarray(episodes, np.uint64) * _STRIDE)
+        start = _mix(streams + np.asarray(episodes, np.uint64) * _STRIDE)
         counters = start[:, None] + np.arange(1, width + 1, dtype=np.uint64) * _STRIDE
-        counters = _mixed(counters)
+        counters = _mix(counters)
         counters >>= np.uint64(11)
         return counters * 2.0**-53
 
 
-def _mixed(x: Any) -> Any:
+def _mix(x: Any) -> Any:
     """Return the hash of SplitMix64: every bit of x changes half of the bits of the result."""
     x = x ^ (x >> _SHIFTS[0])
     x *= _FACTORS[0]
@@ -96,12 +96,12 @@ class Starts:
         # parameters that are not drawn may be written to by the user, and change what is seen
         fixed = task.randomize is None or stepper.parameters is None
         self._seen = None
-        shape = self._states.observed
+        shape = self._states.observation_shape
         if shape is not None and (stepper.parameters is None or not fixed):
             self._seen = np.zeros((rows, *shape), kind)
 
     def seed(self, streams: NDArray[np.uint64] | None) -> None:
-        """Begin with the first episodes of other streams; None goes on with those there are."""
+        """Begin with the first episodes of other streams; None continues with the present ones."""
         if streams is not None:
             self.streams = streams
             self.episodes[:] = 0
@@ -130,7 +130,7 @@ class Starts:
         empty = np.flatnonzero(~self._fresh)
         q, v, drawn = self._draw(empty)
         if not self._states.fit(empty, q, v):
-            self._begin_checked(rows)
+            self._begin_episodes(rows)
             return False
         new = np.concatenate([q, v], -1, dtype=stepper.dtype)
         self._stock[empty] = new
@@ -144,7 +144,7 @@ class Starts:
         self._fresh[empty] = True
         return True
 
-    def _begin_checked(self, rows: Array) -> None:
+    def _begin_episodes(self, rows: Array) -> None:
         q, v, drawn = self._draw(rows)
         for name, values in drawn.items():
             getattr(self.stepper, name)[rows] = values
@@ -252,7 +252,7 @@ class VectorEnv(_Base):
         """Begin new episodes.
 
         Args:
-            seed: of all draws from now on; None goes on with the one that there is.
+            seed: of all draws from now on; None continues with the present one.
             options: {"reset_mask": mask} begins new episodes of some environments only.
 
         Returns:
@@ -300,7 +300,7 @@ class VectorEnv(_Base):
         if self.copy:
             seen, reward = seen.copy(), reward.copy()
         terminated = rest[0] > 0 if rest else np.zeros(self.stepper.rows, bool)
-        truncated = self.stepper.steps_taken >= self._limit
+        truncated = self.stepper.step_counts >= self._limit
         infos: dict[str, Any] = {}
         # a sum is finite if all numbers are, up to overflow
         speeds = self.stepper.v

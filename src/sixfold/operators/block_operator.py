@@ -56,12 +56,12 @@ class Space:
         for i in model.tree.bodies:
             part = stack[i]
             flat += part if self.kind is Column else (*part.ang, *part.lin)
-        return shaped(flat, lead, self.shape(model))
+        return reshape_numbers(flat, lead, self.shape(model))
 
 
 MOTIONS = Space("motions", Motion)
 FORCES = Space("forces", Force)
-FREEDOMS = Space("numbers, one for each freedom,", Column)
+JOINTS = Space("numbers, one for each degree of freedom,", Column)
 
 
 def numbers_of(array: Array, shape: Shape) -> Numbers:
@@ -73,7 +73,7 @@ def numbers_of(array: Array, shape: Shape) -> Numbers:
     return flat.tolist() if flat.dtype != object else list(flat)
 
 
-def shaped(numbers: list[Scalar], lead: Shape, shape: Shape) -> Array:
+def reshape_numbers(numbers: list[Scalar], lead: Shape, shape: Shape) -> Array:
     """Return numbers that each hold a batch as an array (..., shape)."""
     flat = to_array(numbers)
     found = flat.reshape((*flat.shape[:-1], *shape))
@@ -206,9 +206,9 @@ class BlockOperator:
         if is_stack(other):
             return self.run(self._whole(other))
         with enough_memory(f"{self.name} @ x", "the product"):
-            return self._applied(other)
+            return self._apply(other)
 
-    def _applied(self, x: Any) -> Array:
+    def _apply(self, x: Any) -> Array:
         stack, lead = self.takes.stack(self.model, x, f"{self.name} @ x")
         try:
             whole = np.broadcast_shapes(self.lead, lead)
@@ -247,10 +247,10 @@ class BlockOperator:
             raise ShapeError(
                 where, "other", f"{self.takes.name} in the middle", other.gives.name, fix
             )
-        left, right = _bracketed(self.name), _bracketed(other.name)
+        left, right = _bracket(self.name), _bracket(other.name)
         return BlockOperator(
             f"{left} {right}",
-            f"{_bracketed(self.latex)} {_bracketed(other.latex)}",
+            f"{_bracket(self.latex)} {_bracket(other.latex)}",
             self.model,
             other.takes,
             self.gives,
@@ -294,10 +294,10 @@ class BlockOperator:
 
         # e - Phi, whose inverse is Psi
         known = self.is_identity and sign < 0
-        minus = other.name if sign > 0 else _bracketed(other.name)
+        minus = other.name if sign > 0 else _bracket(other.name)
         return BlockOperator(
             f"{self.name} {mark} {minus}",
-            f"{self.latex} {mark} {other.latex if sign > 0 else _bracketed(other.latex)}",
+            f"{self.latex} {mark} {other.latex if sign > 0 else _bracket(other.latex)}",
             self.model,
             self.takes,
             self.gives,
@@ -340,8 +340,8 @@ class BlockOperator:
             return total
 
         return BlockOperator(
-            f"{_bracketed(self.name)}^{power}",
-            f"{{{_bracketed(self.latex)}}}^{{{power}}}",
+            f"{_bracket(self.name)}^{power}",
+            f"{{{_bracket(self.latex)}}}^{{{power}}}",
             self.model,
             self.takes,
             self.gives,
@@ -402,7 +402,7 @@ class BlockOperator:
         size = (matrix.rows[i], matrix.columns[j])
         if (i, j) not in matrix.blocks:
             return np.zeros((*self.lead, *size))
-        return shaped([x for row in matrix.blocks[i, j] for x in row], self.lead, size)
+        return reshape_numbers([x for row in matrix.blocks[i, j] for x in row], self.lead, size)
 
     def pattern(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Return which blocks are not zero, shape (nb, nb)."""
@@ -412,7 +412,7 @@ class BlockOperator:
     def dense(self) -> Array:
         """Return all numbers, shape (..., rows, columns); motions and forces have 6 nb of them."""
         rows = self.spread().dense()
-        return shaped([x for row in rows for x in row], self.lead, self.shape)
+        return reshape_numbers([x for row in rows for x in row], self.lead, self.shape)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Return all numbers."""
@@ -426,7 +426,7 @@ class BlockOperator:
         raise NotApplicableError("pickle", f"the operator {self.name}", fix)
 
     def __repr__(self) -> str:
-        """Say what it is in one line."""
+        """Describe it in one line."""
         n, found = self.model.nb, len(self.spread().blocks)
         rows, columns = self.shape
         return f"<{self.name}: {n} x {n} blocks, {found} not zero, {rows} x {columns} numbers>"
@@ -446,6 +446,6 @@ class BlockOperator:
         return None if found is None else f"${self.latex} = {found}$"
 
 
-def _bracketed(name: str) -> str:
+def _bracket(name: str) -> str:
     """Return a name that may stand in a product."""
     return f"({name})" if " + " in name or " - " in name else name

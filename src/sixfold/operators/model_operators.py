@@ -27,13 +27,13 @@ from sixfold.model import Model
 from sixfold.model.tree import Table
 from sixfold.operators.block_operator import (
     FORCES,
-    FREEDOMS,
+    JOINTS,
     MOTIONS,
     BlockOperator,
     Space,
     formula_html,
     numbers_of,
-    shaped,
+    reshape_numbers,
 )
 from sixfold.runtime import (
     Argument,
@@ -50,7 +50,7 @@ from sixfold.spatial import Column
 Run = Callable[[Stack], Stack]
 Later = Callable[[], BlockOperator]
 #: Where the transpose of an operator acts.
-DUAL = {MOTIONS: FORCES, FORCES: MOTIONS, FREEDOMS: FREEDOMS}
+DUAL = {MOTIONS: FORCES, FORCES: MOTIONS, JOINTS: JOINTS}
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Maker:
     def identity(self, space: Space) -> BlockOperator:
         """Return e."""
         tree = self.model.tree
-        sizes = {i: tree.joint[i].nv if space is FREEDOMS else 6 for i in tree.bodies}
+        sizes = {i: tree.joint[i].nv if space is JOINTS else 6 for i in tree.bodies}
 
         def whole() -> BlockMatrix:
             ones = {(i, i): units(n) for i, n in sizes.items()}
@@ -178,8 +178,8 @@ class Maker:
         def inverse() -> BlockOperator:
             return other
 
-        made = self("R", "R", FREEDOMS, FREEDOMS, run, whole, forth, inverse)
-        other = self("R^-1", "R^{-1}", FREEDOMS, FREEDOMS, solve, inverses, inverse, forth)
+        made = self("R", "R", JOINTS, JOINTS, run, whole, forth, inverse)
+        other = self("R^-1", "R^{-1}", JOINTS, JOINTS, solve, inverses, inverse, forth)
         return made
 
     def shifts(
@@ -222,7 +222,7 @@ class Step(NamedTuple):
     """One step of a solution."""
 
     name: str  #: The letter, as in `solution["K"]`.
-    formula: str  #: What it is made of.
+    formula: str  #: Formula, in the letters of the source.
     latex: str  #: The same in LaTeX.
     value: Array
 
@@ -255,7 +255,7 @@ class OperatorSolution:
         return iter(step.name for step in self.steps)
 
     def __repr__(self) -> str:
-        """Say what it is in one line."""
+        """Describe it in one line."""
         return f"<equation {self.equation}, {len(self.steps)} steps: {', '.join(self)}>"
 
     def __str__(self) -> str:
@@ -383,7 +383,7 @@ class Operators:
     @cached_property
     def G(self) -> BlockOperator:
         """Joint maps, 6 x n_i, from joint velocities to motions."""
-        return self._make.diagonal("G", FREEDOMS, MOTIONS, self.system.G)
+        return self._make.diagonal("G", JOINTS, MOTIONS, self.system.G)
 
     @cached_property
     def M(self) -> BlockOperator:
@@ -398,7 +398,7 @@ class Operators:
     @cached_property
     def K(self) -> BlockOperator:
         """Gains K_i = J_i G_i R_i^-1."""
-        return self._make.diagonal("K", FREEDOMS, FORCES, self._branches.K)
+        return self._make.diagonal("K", JOINTS, FORCES, self._branches.K)
 
     @cached_property
     def R(self) -> BlockOperator:
@@ -425,7 +425,7 @@ class Operators:
     @property
     def C(self) -> Array:
         """Bias G^T Psi^T (M Psi A + B - Y^T Fbar) (18b), shape (..., nv)."""
-        return FREEDOMS.array(self.model, page.bias(self.system), self.lead)
+        return JOINTS.array(self.model, page.bias(self.system), self.lead)
 
     @property
     def nilpotency(self) -> int:
@@ -479,7 +479,7 @@ class Operators:
         Returns:
             Net joint forces, shape (..., nv); without springs, damping and friction.
         """
-        return self._of(FREEDOMS, page.joint_forces, "joint_forces", qdd)
+        return self._of(JOINTS, page.joint_forces, "joint_forces", qdd)
 
     # -- the two solutions
 
@@ -500,8 +500,8 @@ class Operators:
         s = page.dense_steps(self.system, f)
         values = self._first(f, s.C, s.x, lead)
         values |= {"M": self._square(s.M), "L": self._square(_with_ones(s.L))}
-        values |= {"d": shaped(list(s.d), self.lead, (self.model.nv,))}
-        values |= {"qdd": FREEDOMS.array(self.model, s.qdd, lead)}
+        values |= {"d": reshape_numbers(list(s.d), self.lead, (self.model.nv,))}
+        values |= {"qdd": JOINTS.array(self.model, s.qdd, lead)}
         return solution("(19a)", DENSE, values)
 
     def equation_19b(self, tau: ArrayLike) -> OperatorSolution:
@@ -516,9 +516,9 @@ class Operators:
             Psi_Gw, u and qdd.
         """
         with enough_memory("equation_19b", "all steps"):
-            return self._factorised(*self._net("equation_19b", tau))
+            return self._solve_with_factors(*self._net("equation_19b", tau))
 
-    def _factorised(self, f: Table, lead: Shape) -> OperatorSolution:
+    def _solve_with_factors(self, f: Table, lead: Shape) -> OperatorSolution:
         C = page.bias(self.system)
         x = {i: Column(f[i]) - C[i] for i in f}
         s = page.factor_steps(self.system, self._branches, x)
@@ -526,9 +526,9 @@ class Operators:
         values |= {"J": self.branch_inertias(), "R": self.R.dense()}
         columns = [c for i in self.model.tree.bodies for c in self._branches.K[i].columns]
         flat = [each for c in columns for each in (*c.ang, *c.lin)]
-        values |= {"K": shaped(flat, self.lead, (self.model.nv, 6))}
+        values |= {"K": reshape_numbers(flat, self.lead, (self.model.nv, 6))}
         values |= {"beta": self._matrices(self._shifts)}
-        spaces = (FORCES, FORCES, FORCES, FREEDOMS, FREEDOMS, MOTIONS, MOTIONS, MOTIONS, FREEDOMS)
+        spaces = (FORCES, FORCES, FORCES, JOINTS, JOINTS, MOTIONS, MOTIONS, MOTIONS, JOINTS)
         for name, space, stack in zip(s._fields, spaces, s, strict=True):
             values[name] = space.array(self.model, stack, lead)
         return solution("(19b)", FACTORISED, values)
@@ -549,7 +549,7 @@ class Operators:
         return page.yielding_shifts(self.system, self._branches.K)
 
     def _net(self, where: str, tau: ArrayLike) -> tuple[Table, Shape]:
-        given, lead = FREEDOMS.stack(self.model, tau, where)
+        given, lead = JOINTS.stack(self.model, tau, where)
         passive = passive_forces(self.model.tree, self.positions, self.velocities)
         f = {i: given[i] - passive[i] for i in given}
         return f, self._lead(where, lead)
@@ -564,22 +564,22 @@ class Operators:
 
     def _first(self, f: Stack, C: Stack, x: Stack, lead: Shape) -> dict[str, Array]:
         known = {"A": self.A, "B": self.B, "YF": self.YF}
-        stacks = {name: FREEDOMS.array(self.model, y, lead) for name, y in (("f", f), ("x", x))}
-        bias = {"C": FREEDOMS.array(self.model, C, self.lead)}
+        stacks = {name: JOINTS.array(self.model, y, lead) for name, y in (("f", f), ("x", x))}
+        bias = {"C": JOINTS.array(self.model, C, self.lead)}
         return {"f": stacks["f"], **known, **bias, "x": stacks["x"]}
 
     def _of(self, space: Space, equation: Callable[..., Stack], where: str, qdd: Any) -> Array:
         with enough_memory(where, "the stack"):
-            stack, lead = FREEDOMS.stack(self.model, qdd, where)
+            stack, lead = JOINTS.stack(self.model, qdd, where)
             return space.array(self.model, equation(self.system, stack), self._lead(where, lead))
 
     def _square(self, rows: list[list[Scalar]]) -> Array:
         n = self.model.nv
-        return shaped([x for row in rows for x in row], self.lead, (n, n))
+        return reshape_numbers([x for row in rows for x in row], self.lead, (n, n))
 
     def _matrices(self, blocks: Mapping[int, Any]) -> Array:
         flat = [x for i in self.model.tree.bodies for row in spread(blocks[i]) for x in row]
-        return shaped(flat, self.lead, (self.model.nb, 6, 6))
+        return reshape_numbers(flat, self.lead, (self.model.nb, 6, 6))
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the operators that were made of it."""
@@ -588,9 +588,9 @@ class Operators:
     # -- what they look like
 
     def __repr__(self) -> str:
-        """Say what it is in one line."""
+        """Describe it in one line."""
         several = f", {' x '.join(map(str, self.lead))} states" if self.lead else ""
-        sizes = f"{self.model.nb} bodies, {self.model.nv} freedoms{several}"
+        sizes = f"{self.model.nb} bodies, {self.model.nv} degrees of freedom{several}"
         name = visible(self.model.name)
         return f"<operators of '{name}': {sizes}, nilpotency {self.nilpotency}, {self.axes} axes>"
 
@@ -686,10 +686,10 @@ def influence_operators(
         fix = "call it for each state"
         raise NotApplicableError("operators of symbols", f"a batch of states {lead}", fix)
     with enough_memory("operators", f"operators of states {lead}"):
-        return _made(model, found, f_ext_frame, axes, lead)
+        return _build_operators(model, found, f_ext_frame, axes, lead)
 
 
-def _made(
+def _build_operators(
     model: Model, found: Mapping[str, Array], f_ext_frame: str, axes: str, lead: Shape
 ) -> Operators:
     """Return the operators for arrays that were checked."""

@@ -56,7 +56,7 @@ def contact_dynamics(
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
     reduce = _reduction(model)
-    space = JointSpace(places, scene.grounded - {0})
+    space = JointSpace(places, scene.ground_bodies - {0})
     qd = model.velocities(v)
     at = ContactState(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
     loops = None

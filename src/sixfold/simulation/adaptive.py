@@ -39,7 +39,7 @@ def adaptive_step(
 
     projects = stepper.setup.stabilization.projects
 
-    def closed(y: Array) -> Array:
+    def project_state(y: Array) -> Array:
         q, v = project(model, y[:nq], y[nq : nq + nv])
         return np.concatenate([q, v, y[nq + nv :]])
 
@@ -49,7 +49,7 @@ def adaptive_step(
             if index not in flows:
                 rates = partial(slope, stepper.row(lead, index))
                 made = method(rates, t, x[index][:n], end, rtol=rtol, atol=atol)
-                flows[index] = _Flow(made, closed if projects else None)
+                flows[index] = _Flow(made, project_state if projects else None)
             after[index][:n] = flows[index].at(t, t + h)
         if projects:
             after[..., :nq], after[..., nq : nq + nv] = project(
@@ -65,8 +65,8 @@ def adaptive_step(
 class _Flow:
     """One solution, followed forward; its pieces since the last sample are kept."""
 
-    def __init__(self, solver: Any, closed: Callable[[Array], Array] | None) -> None:
-        self._solver, self._closed = solver, closed
+    def __init__(self, solver: Any, project: Callable[[Array], Array] | None) -> None:
+        self._solver, self._project = solver, project
         self._pieces: list[Any] = []
 
     def at(self, since: float, t: float) -> Array:
@@ -78,8 +78,8 @@ class _Flow:
             if not self._take_step():
                 break
             self._pieces.append(self._solver.dense_output())
-            if self._closed is not None:
-                self._solver.y = self._closed(self._solver.y)
+            if self._project is not None:
+                self._solver.y = self._project(self._solver.y)
                 self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
         if self._solver.t < t:
             return np.full_like(self._solver.y, np.nan)

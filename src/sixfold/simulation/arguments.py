@@ -73,7 +73,7 @@ def refuse_idle(function: str, option: str, given: bool, where: str, fix: str) -
         raise NotApplicableError(f"{function}: option '{option}'", where, fix)
 
 
-def check_shared(
+def check_fields(
     function: str, model: Model, method: Any, hold: Any, compiled: Any, backend: Any, **has: Any
 ) -> None:
     """Check what `simulate` and `rollout` have in common.
@@ -307,7 +307,7 @@ def satisfy_constraints(function: str, model: Model, arrays: dict[str, Array]) -
     q, v = arrays["q0"], arrays["v0"]
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     gaps = np.abs(constraint_gaps(model, q))
-    _refuse(function, model, "q0", gaps, MAX_START_GAP, "gapes by {:.3g} m or rad", "assemble")
+    _refuse(function, model, "q0", gaps, MAX_START_GAP, "is open by {:.3g} m or rad", "assemble")
     wide = np.broadcast_to(v, (*lead, model.nv))
     rates = np.abs((constraint_jacobian(model, q) @ wide[..., None])[..., 0])
     limit = MAX_START_RATE * np.abs(v).max(initial=0.0)

@@ -244,7 +244,7 @@ class Cost(Callback):
 def cost_callback(
     function: Any, name: str, parameters: int | None, caller: str = "rollout_gradient"
 ) -> Cost | None:
-    """Return a cost function of the user's own; None if there is none."""
+    """Return the cost function of a user, or None without one."""
     if function is None:
         return None
     arguments = "t, q, v, tau" if name == "cost" else "q, v"
@@ -307,7 +307,7 @@ def step_function(
     number: bool,
     actions: int = 0,
 ) -> StepFunction | None:
-    """Return a function of the user's own, checked; None if there is none."""
+    """Check and return a function of the user, or None without one."""
     if function is None:
         return None
     made = StepFunction(
@@ -347,7 +347,7 @@ class ActionLaw(Callback):
 def action_law(
     model: Model, control: Any, actions: int, parameters: int | None
 ) -> ActionLaw | None:
-    """Return the controller of a stepper, checked; None if there is none."""
+    """Check and return the controller of a stepper, or None without one."""
     if control is None:
         return None
     names = model.coordinates.v_names

@@ -69,7 +69,7 @@ def contact_notes(model: Model, scene: Scene, t: Array, q: Array, gaps: Array) -
 
 def _sunk_bodies(model: Model, scene: Scene, t: Array, q: Array) -> list[str]:
     """Return a note on bodies whose centres of mass went below the ground: nothing held them."""
-    if not scene.grounded or not q.size:
+    if not scene.ground_bodies or not q.size:
         return []
     poses = body_poses(model, q)
     deepest: list[tuple[float, str, float]] = []
@@ -224,7 +224,7 @@ def _no_inertia(model: Model, k: int, t: float, made: Trajectory) -> SimulationE
     )
 
 
-def not_converged(
+def midpoint_problem(
     system: ArrayEquations, made: Trajectory, dt: float, hold: bool
 ) -> SimulationError | None:
     """Return an error if one more iteration would have changed the steps at some sample."""

@@ -120,7 +120,7 @@ class Equations:
             return solve
         return partial(solve, stabilization=self.stabilization)
 
-    def projected(self, q: Numbers, v: Numbers) -> list[Scalar]:
+    def project(self, q: Numbers, v: Numbers) -> list[Scalar]:
         """Return q and v of the nearest state that satisfies the constraints."""
         page = readings.project
         return page(self.model, self.tree or kernel_tree(page, self.model), q, v)
@@ -287,7 +287,7 @@ class ArrayEquations(Equations):
         flat = self.inertias.reshape((*self.inertias.shape[:-2], -1))
         return self.model.tree.with_inertias(split(flat))
 
-    def projected(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
+    def project(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         """Return q and v of the nearest states that satisfy the constraints."""
         if self.inertias is not None or self.backend is not None:
             found = readings.project(self.model, self._own_tree(), q, v)

@@ -34,7 +34,7 @@ class Event:
         name: name of the event; that of the function by default.
         stop: end the motion at the first crossing.
         direction: 1 for rising through zero only, -1 for falling only, 0 for both.
-        reset: takes (t, q, v) at a crossing and returns the (q, v) from which the motion goes on:
+        reset: takes (t, q, v) at a crossing and returns the (q, v) with which the motion continues:
             an impact, a new footing.  Where it returns None the motion ends.
 
     Example:
@@ -83,7 +83,7 @@ class Crossing:
     t: float
     q: Array = field(repr=False)
     v: Array = field(repr=False)
-    #: Where the motion goes on from after a reset; None without one.
+    #: State with which the motion continues after a reset; None without one.
     q_after: Array | None = field(default=None, repr=False)
     v_after: Array | None = field(default=None, repr=False)
 

@@ -52,7 +52,7 @@ def correct_turn(tree: Tree, q0: Table, v0: Table, q1: Table, v1: Table, turn: V
     _, h1, I1 = _whole(tree, q1, v1)
     u, w = _relative(q0[1][3:], q1[1][3:])
     L, after = _spin(h0, I0), _spin(h1, I1)
-    before = L + _turned(u, L, -w)
+    before = L + _rotate(u, L, -w)
 
     # the small rotation that gives the momentum its direction
     rho = after.cross(before) / (before.dot(before) + TINY)
@@ -80,13 +80,13 @@ def momentum_drift(
     # the centre of mass is in free fall
     g = X0.E @ (tree.Xtree[1].E @ tree.gravity.lin)
     way = h0.lin * (h / m) + g * (h * h * 0.5)
-    apart = (c0 - c1) - _turned(u, c1, w) + (way - X0.E @ (X1.r - X0.r))
+    apart = (c0 - c1) - _rotate(u, c1, w) + (way - X0.E @ (X1.r - X0.r))
 
     # linear momentum gains the impulse of gravity, angular momentum about the centre is constant
     p = h0.lin + g * (m * h)
-    push = (p - h1.lin) + _turned(u, p, -w)
+    push = (p - h1.lin) + _rotate(u, p, -w)
     L, after = _spin(h0, I0), _spin(h1, I1)
-    spin = (L - after) + _turned(u, L, -w)
+    spin = (L - after) + _rotate(u, L, -w)
     if is_rigid(tree):  # all but rounding is along the momentum: the velocity changes its length
         spin = after * (after.dot(spin) / (after.dot(after) + TINY))
     omega = Vector3(*ldl_solve(*ldl(_rows(I1)), tuple(spin)))
@@ -105,7 +105,7 @@ def _relative(q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Vector3, Scal
     return u, q0[3] * q1[3] + a.dot(b)
 
 
-def _turned(u: Vector3, x: Vector3, w: Scalar) -> Vector3:
+def _rotate(u: Vector3, x: Vector3, w: Scalar) -> Vector3:
     """Return R x - x for the rotation (u, w), without forming R x."""
     across = u.cross(x)
     return (across * w + u.cross(across)) * 2.0

@@ -57,16 +57,16 @@ class Sweep:
     # -- one step
 
     @property
-    def _fixed(self) -> list[int]:
+    def _constant_sizes(self) -> list[int]:
         """Sizes of the arrays that stay the same: dt, the constants, parameters of the costs."""
         more = [] if self.cost_parameters is None else [self.cost_parameters.shape[-1]]
-        return [*self.setup.fixed, *more]
+        return [*self.setup.constant_sizes, *more]
 
     def step(self, *lists: Sequence[Any]) -> list[Any]:
         """Take one step on flat lists; its cost follows the state."""
         setup, model = self.setup, self.setup.model
-        place = len(setup.carried) + len(setup.fixed)
-        more = len(self._fixed) - len(setup.fixed)
+        place = len(setup.state_sizes) + len(setup.constant_sizes)
+        more = len(self._constant_sizes) - len(setup.constant_sizes)
         system, t, h, state, push = setup.at(*lists[:place], *lists[place + more :])
         following = setup.after(system, t, h, state, push)
         if self.cost is None:
@@ -77,7 +77,7 @@ class Sweep:
         return [*following, self.cost.of(t, *map(numbers_array, arrays)) * h]
 
     @property
-    def wanted(self) -> list[str]:
+    def gradient_names(self) -> list[str]:
         """Constants to differentiate by."""
         names = [name for name in self.setup.constants if name in ("parameters", "tau")]
         return [*names, *(["inertias"] if self.inertial else [])]
@@ -87,19 +87,19 @@ class Sweep:
     def forward(self) -> Any:
         """Return the kernel of the steps, that of `rollout`."""
         setup = self.setup
-        sizes = (setup.carried, setup.fixed, setup.each)
+        sizes = (setup.state_sizes, setup.constant_sizes, setup.per_step_sizes)
         key = setup.key(tuple(x for x in self.known if x[0] in ("control", "f_ext")))
         return scan_kernel(setup.step, *sizes, name=self._name, key=key)
 
     def backward(self) -> Any:
         """Return the kernel of the steps' adjoints."""
         setup = self.setup
-        places = [1 + list(setup.constants).index(name) for name in self.wanted]
+        places = [1 + list(setup.constants).index(name) for name in self.gradient_names]
         return adjoint_kernel(
             self.step,
-            setup.carried,
-            self._fixed,
-            setup.each,
+            setup.state_sizes,
+            self._constant_sizes,
+            setup.per_step_sizes,
             sums=places,
             rows=[1] if setup.tau_each else [],
             name=self._name,
@@ -111,7 +111,7 @@ class Sweep:
         model, final = self.setup.model, self.final
         if final is None:
             return None
-        more = self._fixed[len(self.setup.fixed) :]
+        more = self._constant_sizes[len(self.setup.constant_sizes) :]
 
         def value(*lists: Sequence[Any]) -> Any:
             return final.of(*map(numbers_array, lists))
@@ -153,7 +153,7 @@ def sweep(
     constants = [np.array([dt]), *setup.constants.values()]
     if plan.cost_parameters is not None:
         constants.append(plan.cost_parameters)
-    start = [_rows(x, lead, (n,)) for x, n in zip(parts, setup.carried, strict=True)]
+    start = [_rows(x, lead, (n,)) for x, n in zip(parts, setup.state_sizes, strict=True)]
     fixed = [_rows(x, lead, x.shape[-1:]) for x in constants]
     each = [_rows(step_times(steps, dt), lead, (steps, 1))]
     if setup.tau_each:
@@ -161,8 +161,8 @@ def sweep(
         each.append(_rows(tau, lead, tau.shape[-2:]))
     found = Found(
         np.zeros((rows, 1)),
-        [np.zeros((rows, n)) for n in setup.carried],
-        {name: np.zeros((rows, setup.constants[name].shape[-1])) for name in plan.wanted},
+        [np.zeros((rows, n)) for n in setup.state_sizes],
+        {name: np.zeros((rows, setup.constants[name].shape[-1])) for name in plan.gradient_names},
         np.empty((rows, steps, setup.model.nv)) if setup.tau_each else None,
     )
     interval, chunk = _sizes(kernels[1], setup.size, rows, steps, interval)
@@ -175,7 +175,7 @@ def sweep(
             memory = spare.pop()
         except IndexError:
             counts = (len(range(0, steps, interval)), interval + 1)
-            memory = [np.empty((min(chunk, rows), k, n)) for k in counts for n in setup.carried]
+            memory = [np.empty((min(chunk, rows), k, n)) for k in counts for n in setup.state_sizes]
         _Chunk(setup, kernels, arrays, found, here, steps, interval).run(memory)
         spare.append(memory)
 
@@ -231,7 +231,7 @@ class _Chunk:
         if not count:
             return
         _, fixed, each = self.arrays
-        own = fixed[: len(self.setup.fixed)]
+        own = fixed[: len(self.setup.constant_sizes)]
         moving = [x[:, first : first + count] for x in each]
         outputs = [x[:, 1 : 1 + count // every] for x in states]
         self.kernels[0]([*(x[:, 0] for x in states), *own, *moving], outputs, count, every)
@@ -241,7 +241,7 @@ class _Chunk:
         final = self.kernels[2]
         if final is None:
             return
-        more = self.arrays[1][len(self.setup.fixed) :]
+        more = self.arrays[1][len(self.setup.constant_sizes) :]
         cost, by_q, by_v = final(state[0], state[1], *more)
         self.found.cost[self.here, 0] = cost
         self.found.adjoints[0][self.here] = by_q
@@ -385,7 +385,7 @@ def rollout_gradient(
         A `RolloutGradient`: the cost, shape (...), and its derivatives by q0 (along the motion
         subspaces: nv numbers, for spherical and free joints too; add them up with `integrate`), v0,
         tau, x0, parameters and inertias, each with the leading axes of the whole batch.  Steps are
-        taken in float64, whatever the dtype of the arguments.  Of a model with constraints, those
+        taken in float64, for any dtype of the arguments.  Of a model with constraints, those
         by q0 and v0 count along changes that keep the constraints.
 
     Raises:
@@ -470,23 +470,23 @@ def _result(
 ) -> RolloutGradient:
     """Return the results of a sweep with the axes of the batch."""
 
-    def shaped(x: Array, *core: int) -> Array:
+    def reshape(x: Array, *core: int) -> Array:
         return x.reshape((*lead, *core))
 
     by_q, by_v, *by_x = found.adjoints
     tau, sums = found.tau, found.sums
     if tau is not None:
-        tau = shaped(tau, *tau.shape[1:])
+        tau = reshape(tau, *tau.shape[1:])
     elif "tau" in sums:
-        tau = shaped(sums["tau"], *([1] if tau_axes > 1 else []), model.nv)
+        tau = reshape(sums["tau"], *([1] if tau_axes > 1 else []), model.nv)
     return RolloutGradient(
-        shaped(found.cost)[()],
-        tangent(model, arrays["q0"], shaped(by_q, model.nq)),
-        shaped(by_v, model.nv),
+        reshape(found.cost)[()],
+        tangent(model, arrays["q0"], reshape(by_q, model.nq)),
+        reshape(by_v, model.nv),
         tau,
-        shaped(by_x[0], -1) if by_x else None,
-        shaped(sums["parameters"], -1) if "parameters" in sums else None,
-        shaped(sums["inertias"], model.nb, 10) if "inertias" in sums else None,
+        reshape(by_x[0], -1) if by_x else None,
+        reshape(sums["parameters"], -1) if "parameters" in sums else None,
+        reshape(sums["inertias"], model.nb, 10) if "inertias" in sums else None,
     )
 
 

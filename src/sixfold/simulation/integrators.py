@@ -64,7 +64,7 @@ class Method:
         moved = system.add(q, dq) if self.ambient else system.move(q, dq)
         return moved, _plus(v, dv)
 
-    def compensated(
+    def compensated_step(
         self, system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar, carry: Numbers
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """Take a step and carry along what rounding takes from its sums (Kahan 1965).
@@ -89,8 +89,8 @@ class Method:
 
 def _semi_implicit_euler(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pair:
     """First v += h a(q, v), then q += h v with the new v."""
-    dv = _scaled(h, system.acceleration(t, q, v))
-    return _scaled(h, _plus(v, dv)), dv
+    dv = _scale(h, system.acceleration(t, q, v))
+    return _scale(h, _plus(v, dv)), dv
 
 
 #: Kutta's method: how far each stage reaches along the stage before, and its weight times 6.
@@ -102,11 +102,11 @@ def _rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pai
     rates: list[Numbers] = []
     pulls: list[Numbers] = []
     for reach, _ in CLASSICAL:
-        x = _plus(q, _scaled(reach * h, rates[-1])) if reach else q
-        u = _plus(v, _scaled(reach * h, pulls[-1])) if reach else v
+        x = _plus(q, _scale(reach * h, rates[-1])) if reach else q
+        u = _plus(v, _scale(reach * h, pulls[-1])) if reach else v
         rates.append(system.rate(x, u))
         pulls.append(system.acceleration(t + reach * h, x, u))
-    return _weighted(h, rates), _weighted(h, pulls)
+    return _weighted_sum(h, rates), _weighted_sum(h, pulls)
 
 
 def _lie_rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) -> Pair:
@@ -118,15 +118,15 @@ def _lie_rk4(system: Steppable, t: Scalar, q: Numbers, v: Numbers, h: Scalar) ->
     speeds: list[Numbers] = []
     pulls: list[Numbers] = []
     for stage, (reach, _) in enumerate(CLASSICAL):
-        u = _plus(v, _scaled(reach * h, pulls[-1])) if reach else v
-        turn = _scaled(reach * h, speeds[-1]) if reach else None
+        u = _plus(v, _scale(reach * h, pulls[-1])) if reach else v
+        turn = _scale(reach * h, speeds[-1]) if reach else None
         if turn is not None and stage == 2:
-            turn = _plus(turn, _scaled(h * h * 0.125, system.bracket(speeds[0], speeds[1])))
+            turn = _plus(turn, _scale(h * h * 0.125, system.bracket(speeds[0], speeds[1])))
         x = q if turn is None else system.move(q, turn)
         speeds.append(u)
         pulls.append(system.acceleration(t + reach * h, x, u))
-    twist = _scaled(h * h / 12.0, system.bracket(speeds[0], speeds[3]))
-    dq, dv = _plus(_weighted(h, speeds), twist), _weighted(h, pulls)
+    twist = _scale(h * h / 12.0, system.bracket(speeds[0], speeds[3]))
+    dq, dv = _plus(_weighted_sum(h, speeds), twist), _weighted_sum(h, pulls)
     return system.conserve_momentum(t, q, v, dq, dv, h)
 
 
@@ -140,12 +140,12 @@ def _midpoint(
 
     Symmetric in time, hence without a trend in the energy of reversible systems.
     """
-    dv = _scaled(h, system.acceleration(t, q, v))
+    dv = _scale(h, system.acceleration(t, q, v))
     for _ in range(iterations):
-        mean = _plus(v, _scaled(0.5, dv))
-        middle = system.move(q, _scaled(0.5 * h, mean))
-        dv = _scaled(h, system.acceleration(t + 0.5 * h, middle, mean))
-    return _scaled(h, _plus(v, _scaled(0.5, dv))), dv
+        mean = _plus(v, _scale(0.5, dv))
+        middle = system.move(q, _scale(0.5 * h, mean))
+        dv = _scale(h, system.acceleration(t + 0.5 * h, middle, mean))
+    return _scale(h, _plus(v, _scale(0.5, dv))), dv
 
 
 def midpoint(iterations: int) -> Method:
@@ -170,11 +170,11 @@ def _plus(x: Numbers, y: Numbers) -> list[Scalar]:
     return [a + b for a, b in zip(x, y, strict=True)]
 
 
-def _scaled(factor: Scalar, x: Numbers) -> list[Scalar]:
+def _scale(factor: Scalar, x: Numbers) -> list[Scalar]:
     return [a * factor for a in x]
 
 
-def _weighted(h: Scalar, stages: Sequence[Numbers]) -> list[Scalar]:
+def _weighted_sum(h: Scalar, stages: Sequence[Numbers]) -> list[Scalar]:
     """(h / 6) (k1 + 2 k2 + 2 k3 + k4), element by element."""
     sixth = h / 6.0
     weights = [weight for _, weight in CLASSICAL]

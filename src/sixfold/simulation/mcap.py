@@ -65,14 +65,14 @@ class Template:
         return self
 
     def stamp(self) -> Template:
-        """Leave room for the time: seconds and nanoseconds."""
+        """Append a field for the time: seconds and nanoseconds."""
         self._align(4)
         self._stamps.append(len(self._data))
         self._data += bytes(8)
         return self
 
     def doubles(self, n: int) -> Template:
-        """Leave room for numbers."""
+        """Append fields for numbers."""
         if n:
             self._align(8)
             self._numbers.append((len(self._data), 8 * n))
@@ -80,10 +80,10 @@ class Template:
         return self
 
     def sequence(self, n: int) -> Template:
-        """Leave room for a sequence of numbers, behind its length."""
+        """Append the length of a sequence, then fields for its numbers."""
         return self.count(n).doubles(n)
 
-    def filled(self, nanoseconds: int, numbers: Array) -> bytes:
+    def fill(self, nanoseconds: int, numbers: Array) -> bytes:
         """Return the message of a time with all of its numbers, in their order."""
         for place in self._stamps:
             struct.pack_into("<iI", self._data, place, *divmod(nanoseconds, NANO))
@@ -153,7 +153,7 @@ def joint_states(names: Sequence[str], position: bool, velocity: bool, effort: b
 
 def text(data: str) -> bytes:
     """Return the message of a text."""
-    return Template().text(data).filled(0, np.zeros(0))
+    return Template().text(data).fill(0, np.zeros(0))
 
 
 def relative_poses(model: Model, q: Array) -> Array:
@@ -274,7 +274,7 @@ class McapLog:
                 model.body_names[f.body] if f.body >= 0 else model.base_name for f in model.frames
             ]
             pairs = list(zip(bodies, model.frame_names, strict=True))
-            message = transforms(pairs).filled(at, frame_poses(model))
+            message = transforms(pairs).fill(at, frame_poses(model))
             self._put("/tf_static", TRANSFORMS, at, message)
 
     def write(
@@ -326,7 +326,7 @@ class McapLog:
         poses = relative_poses(model, rows["q"])
         with self._writing():
             for k, at in enumerate(stamps):
-                self._put("/tf", TRANSFORMS, at, self._poses.filled(at, poses[k]))
+                self._put("/tf", TRANSFORMS, at, self._poses.fill(at, poses[k]))
                 self._joints(at, {name: x[k] for name, x in rows.items()})
                 self.samples += 1
 
@@ -426,7 +426,7 @@ class McapLog:
         key = (topic, there)
         if key not in self._templates:
             self._templates[key] = joint_states(names, *there)
-        message = self._templates[key].filled(at, np.concatenate(parts))
+        message = self._templates[key].fill(at, np.concatenate(parts))
         self._put(topic, JOINTS, at, message)
 
     def _put(self, topic: str, kind: str, at: int, data: bytes) -> None:

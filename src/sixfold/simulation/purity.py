@@ -82,7 +82,7 @@ class Memory:
         self._kept = [(x, x.copy(), path) for x, path in containers]
         self._bound = [(owner, name, value_of(owner, name)) for owner, name in bindings]
 
-    def changed(self) -> str:
+    def describe_change(self) -> str:
         """Return the name of something that has changed since; empty if nothing has."""
         for owner, name, value in self._bound:
             if value_of(owner, name) is not value:

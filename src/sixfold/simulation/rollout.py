@@ -76,7 +76,7 @@ _DOUBLE = np.dtype(np.float64)
 _PREPARED: dict[tuple[int, Any, bool], tuple[Any, Runs, tuple[int, ...]]] = {}
 
 
-def keep_prepared(system: System, setup: Setup, forces: bool, kernel: Runs | None) -> None:
+def keep_kernel(system: System, setup: Setup, forces: bool, kernel: Runs | None) -> None:
     """Keep the kernel of q0, v0 and perhaps joint forces by steps for the next such call."""
     model = system.model
     by_steps = forces == setup.tau_each
@@ -89,11 +89,11 @@ def keep_prepared(system: System, setup: Setup, forces: bool, kernel: Runs | Non
     # a model as such is described by its default system, which does not outlive the call
     owner = model if "_origin" not in vars(system) and is_default(system) else system
     place = (id(owner), setup.integrator, forces)
-    entry = (while_alive(owner, _PREPARED, place), kernel, setup.carried)
+    entry = (while_alive(owner, _PREPARED, place), kernel, setup.state_sizes)
     KERNELS.short_cut(kernel, _PREPARED, place, entry)
 
 
-def run_prepared(
+def run_kept_kernel(
     system: System | Model,
     q0: Any,
     v0: Any,
@@ -296,12 +296,12 @@ def rollout(
     on_cpu = isinstance(device, str) and device == "cpu"
     plain = on_cpu and isinstance(dtype, str) and dtype == "float64"
     if plain and not options:
-        found = run_prepared(system, q0, v0, tau, dt, steps, integrator, every, out)
+        found = run_kept_kernel(system, q0, v0, tau, dt, steps, integrator, every, out)
         if found is not None:
             return found
     system = system_of(rollout, system, options)
     if plain and options:
-        found = run_prepared(system, q0, v0, tau, dt, steps, integrator, every, out)
+        found = run_kept_kernel(system, q0, v0, tau, dt, steps, integrator, every, out)
         if found is not None:
             return found
     model = system.model
@@ -335,7 +335,7 @@ def rollout(
     if stepper.notes and system.compiled is None:
         text = "; ".join(stepper.notes)
         warnings.warn(f"rollout of '{model.name}': {text}", PythonCallbackWarning, stacklevel=2)
-    keep_prepared(system, setup, tau is not None, stepper.kernel)
+    keep_kernel(system, setup, tau is not None, stepper.kernel)
     parts = asked.start()
     with enough_memory("rollout", f"trajectories {lead} of {count // between} states"):
         results, not_finite, residual = _run(stepper, parts, lead, count, between, out)
@@ -446,7 +446,7 @@ def _run(
     """
     setup = stepper.setup
     kept = len(parts) - setup.compensated - (setup.contacts is not None)
-    shapes = [(*lead, steps // every, n) for n in setup.carried]
+    shapes = [(*lead, steps // every, n) for n in setup.state_sizes]
     times = step_times(steps, stepper.dt)
     if stepper.kernel is not None:
         if out is not None:

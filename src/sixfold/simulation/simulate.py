@@ -23,7 +23,7 @@ from sixfold.simulation.diagnostics import (
     friction_notes,
     limit_notes,
     lost_pivot,
-    not_converged,
+    midpoint_problem,
     not_finite,
     residual_text,
     warn_residual,
@@ -167,7 +167,7 @@ def simulate(
             raise not_finite(setup, stepper, outcome, made)
         problem = lost_pivot(made) if system.inertias is None else None
         if problem is None and integrator == "midpoint" and not stepper.live:
-            problem = not_converged(stepper.system, made, grid.dt, hold)
+            problem = midpoint_problem(stepper.system, made, grid.dt, hold)
         if problem is not None:
             raise problem
     warn_residual("simulate", model, made.contact_residual)

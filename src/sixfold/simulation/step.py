@@ -114,7 +114,7 @@ class Setup:
         return 0 if self.control is None else self.control.states
 
     @cached_property
-    def carried(self) -> tuple[int, ...]:
+    def state_sizes(self) -> tuple[int, ...]:
         """Sizes of the parts of a state that there are: q, v, x, carry, residual."""
         model, nx = self.model, self.states
         carry = len(model.coordinates.additive) + model.nv + nx
@@ -126,18 +126,18 @@ class Setup:
     @property
     def size(self) -> int:
         """Numbers in a state."""
-        return sum(self.carried)
+        return sum(self.state_sizes)
 
     def parts(self, row: Any) -> list[Any]:
         """Split states (..., size), or one list, into the parts of `carried`."""
-        ends = np.cumsum(self.carried).tolist()
-        spans = [slice(end - n, end) for n, end in zip(self.carried, ends, strict=True)]
+        ends = np.cumsum(self.state_sizes).tolist()
+        spans = [slice(end - n, end) for n, end in zip(self.state_sizes, ends, strict=True)]
         return [row[span] if isinstance(row, list) else row[..., span] for span in spans]
 
     def start(self, q: Array, v: Array, x: Array | None) -> list[Array]:
         """Return the parts of the states at the start."""
         parts = [q, v, *([] if x is None else [x])]
-        return [*parts, *(np.zeros(n) for n in self.carried[len(parts) :])]
+        return [*parts, *(np.zeros(n) for n in self.state_sizes[len(parts) :])]
 
     # -- the arrays of a kernel
 
@@ -152,12 +152,12 @@ class Setup:
         return found
 
     @property
-    def fixed(self) -> list[int]:
+    def constant_sizes(self) -> list[int]:
         """Sizes of the arrays that stay the same: dt, then the constants."""
         return [1, *(array.shape[-1] for array in self.constants.values())]
 
     @property
-    def each(self) -> list[int]:
+    def per_step_sizes(self) -> list[int]:
         """Sizes of the arrays that have numbers for each step: t, then tau if it has."""
         return [1, *([self.model.nv] if self.tau_each else [])]
 
@@ -193,7 +193,7 @@ class Setup:
 
     def at(self, *lists: Sequence[Scalar]) -> tuple[Equations, Any, Any, list[Any], Any]:
         """Return what `after` takes, of the flat lists of a step."""
-        n = len(self.carried)
+        n = len(self.state_sizes)
         given = dict(zip(("dt", *self.constants, "t"), lists[n:], strict=False))
         if self.tau_each:
             given["tau"] = lists[-1]
@@ -239,22 +239,22 @@ class Setup:
             moved, faster = ground_step(system, self.model, t, q, v, h)
             # the largest of all steps so far
             largest = if_positive(residual - worst[0], residual, worst[0])
-            return [*self._closed(system, moved, faster), *following, largest]
+            return [*self._project(system, moved, faster), *following, largest]
         method = INTEGRATORS[self.integrator]
         if not self.compensated:
             moved, faster = method(system, t, q, v, h)
-            return [*self._closed(system, moved, faster), *following]
+            return [*self._project(system, moved, faster), *following]
         used = carry[: len(carry) - len(following)]
-        moved, faster, left = method.compensated(system, t, q, v, h, used)
-        closed = self._closed(system, moved, faster)
+        moved, faster, left = method.compensated_step(system, t, q, v, h, used)
+        closed = self._project(system, moved, faster)
         return [*closed, *following, *left, *[0.0] * len(following)]
 
-    def _closed(self, system: Any, q: list[Any], v: list[Any]) -> list[Any]:
+    def _project(self, system: Any, q: list[Any], v: list[Any]) -> list[Any]:
         """Return q and v after a step, projected on the constraints if that is asked for."""
         if not self.stabilization.projects:
             return [*q, *v]
         nv = self.model.nv
-        return [*system.projected(q, v[:nv]), *v[nv:]]
+        return [*system.project(q, v[:nv]), *v[nv:]]
 
     def of_row(self, lead: Shape, index: Shape) -> Setup:
         """Return the setup of one trajectory of a batch."""
@@ -391,9 +391,9 @@ class StepRunner:
     #: What compiled callbacks can reach, as it was when they were traced.
     read: tuple[Memory, ...] = ()
 
-    def check_undisturbed(self) -> None:
+    def refuse_disturbance(self) -> None:
         """Raise where a function that ran as Python has changed what compiled callbacks read."""
-        if any(memory.changed() for memory in self.read):
+        if any(memory.describe_change() for memory in self.read):
             raise DisturbedError
 
     def many(self, times: Array, state: Array, every: int) -> Array:
@@ -417,16 +417,16 @@ class StepRunner:
 
     def observe_at(self, t: float, state: Array) -> tuple[Array, ...]:
         """Return joint forces and accelerations at one time, and contacts if there are some."""
-        return self._observed(self.system, t, state)
+        return self._observe(self.system, t, state)
 
     def observe(self, t: Array, states: Array) -> tuple[Array, ...]:
         """Return joint forces and accelerations at all times, states being (..., len(t), size).
 
         With contacts comes what `flatten_contacts` returns.
         """
-        return self._observed(_numeric(self.setup, self.kernels, along=True), t, states)
+        return self._observe(_numeric(self.setup, self.kernels, along=True), t, states)
 
-    def _observed(self, system: ArrayEquations, t: Any, states: Array) -> tuple[Array, ...]:
+    def _observe(self, system: ArrayEquations, t: Any, states: Array) -> tuple[Array, ...]:
         q, *_ = self.setup.parts(states)
         nq, nv, n = self.setup.model.nq, self.setup.model.nv, self.setup.states
         v = states[..., nq : nq + nv + n]
@@ -556,7 +556,7 @@ def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> A
             continue
         kernel = kernels.get(callback.name)
         rows[callback.name] = (
-            RowByRow(callback, arrays) if kernel is None else _bound(kernel, callback, arrays)
+            RowByRow(callback, arrays) if kernel is None else _bind(kernel, callback, arrays)
         )
     if "f_ext" in given:
         rows["f_ext"] = lambda *_: given["f_ext"]
@@ -576,7 +576,7 @@ def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> A
     )
 
 
-def _bound(kernel: Any, callback: Callback, rest: tuple[Array, ...]) -> Callable[..., Array]:
+def _bind(kernel: Any, callback: Callback, rest: tuple[Array, ...]) -> Callable[..., Array]:
     """Return a kernel as a function of (t, q, v), the controller's states after v."""
     ufunc, n = kernel.ufunc, callback.states
     if not n:
@@ -614,5 +614,5 @@ def _compiled_step(setup: Setup, known: tuple[tuple[str, str], ...]) -> Advance:
 def _steps_kernel(setup: Setup, known: tuple[tuple[str, str], ...]) -> Any:
     """Return many steps as one kernel with the loop inside, or None."""
     name = f"{'simulation' if setup.caller == 'simulate' else setup.caller} of '{setup.model.name}'"
-    sizes = (setup.carried, setup.fixed, setup.each)
+    sizes = (setup.state_sizes, setup.constant_sizes, setup.per_step_sizes)
     return scan_kernel(setup.step, *sizes, name=name, key=setup.key(known), dtype=setup.dtype)

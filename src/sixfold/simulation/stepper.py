@@ -186,10 +186,10 @@ class StepProgram:
     @property
     def state(self) -> list[Shape]:
         """Shapes of the parts of a state: the number of steps, q, v, and what contact keeps."""
-        return [(1,), *((n,) for n in self.setup.carried)]
+        return [(1,), *((n,) for n in self.setup.state_sizes)]
 
     def kernels(self) -> tuple[Any, Any]:
-        """Return the kernel of a step and that of an observation; None where there is none."""
+        """Return the kernel of a step and that of an observation; None for what is not compiled."""
         dtype, shapes = self.setup.dtype, [*self.state, (self.actions,), *self.fixed.values()]
         whole = user_kernel(self.step, "step", shapes, dtype)
         look = self.functions.get("observe")
@@ -197,18 +197,18 @@ class StepProgram:
             return whole, None
         rest = [self.fixed["parameters"]] if "parameters" in self.fixed else []
 
-        def observed(n: Any, q: Any, v: Any, *parameters: Any) -> Any:
+        def observe(n: Any, q: Any, v: Any, *parameters: Any) -> Any:
             return look.of(n[0] * self.dt, q, v, *parameters)
 
-        return whole, user_kernel(observed, "observe", [*self.state[:3], *rest], dtype)
+        return whole, user_kernel(observe, "observe", [*self.state[:3], *rest], dtype)
 
     def step(self, n: Any, *arrays: Any) -> tuple[Any, ...]:
         """Take all substeps on symbols; return the state and what the functions say of it."""
-        state, named, action = self._advanced(n[0], arrays)
-        return (*state, *(self._said(name, state, named, action) for name in self.functions))
+        state, named, action = self._advance(n[0], arrays)
+        return (*state, *(self._call(name, state, named, action) for name in self.functions))
 
-    def _advanced(self, n: Any, arrays: Sequence[Any]) -> tuple[list[Any], dict[str, Any], Any]:
-        setup, count = self.setup, len(self.setup.carried)
+    def _advance(self, n: Any, arrays: Sequence[Any]) -> tuple[list[Any], dict[str, Any], Any]:
+        setup, count = self.setup, len(self.setup.state_sizes)
         action = clip_action(arrays[count], self.bounds)
         named = dict(zip(self.fixed, arrays[count + 1 :], strict=True))
         given = dict(named)
@@ -226,7 +226,7 @@ class StepProgram:
         done, *state = repeat(self.substeps, one, (n, *arrays[:count]))
         return [object_array([done]), *state], named, action
 
-    def _said(self, name: str, state: Sequence[Any], named: Mapping[str, Any], action: Any) -> Any:
+    def _call(self, name: str, state: Sequence[Any], named: Mapping[str, Any], action: Any) -> Any:
         """Return what one of the user's functions says of a state."""
         n, q, v = state[:3]
         acted = [action] if name == "reward" else []
@@ -247,10 +247,15 @@ class StepProgram:
         fixed = [int(np.prod(shape)) for shape in self.fixed.values()]
         name = f"returns of '{self.setup.model.name}'"
         return scan_kernel(
-            self._summed, [*sizes, 1, 1], fixed, [self.actions], name=name, dtype=self.setup.dtype
+            self._accumulate,
+            [*sizes, 1, 1],
+            fixed,
+            [self.actions],
+            name=name,
+            dtype=self.setup.dtype,
         )
 
-    def _summed(self, *lists: Sequence[Any]) -> list[Any]:
+    def _accumulate(self, *lists: Sequence[Any]) -> list[Any]:
         """Take one step on flat lists: state, sum, going; fixed arrays; action."""
         n = len(self.state)
         (n0,), *parts = lists[:n]
@@ -261,10 +266,10 @@ class StepProgram:
             for x, shape in zip(lists[n + 2 : -1], shapes, strict=True)
         ]
         arrays = [*map(numbers_array, parts), numbers_array(list(action)), *fixed]
-        state, named, used = self._advanced(n0, arrays)
-        reward = self._said("reward", state, named, used)[()]
+        state, named, used = self._advance(n0, arrays)
+        reward = self._call("reward", state, named, used)[()]
         if "terminate" in self.functions:
-            over = self._said("terminate", state, named, used)[()]
+            over = self._call("terminate", state, named, used)[()]
             still = if_positive(over, 0.0, going)
         else:
             still = going
@@ -367,7 +372,7 @@ class Stepper:
         self._labels = model.coordinates.v_names if control is None else None
         self.dtype = np.dtype(dtype)
         self._one_action = (self.actions,) if self.rows == 1 else None
-        # the controller takes an action: what it is called with differs from other motions
+        # the controller takes an action, which those of other motions do not
         prepared = prepare(
             "Stepper",
             replace(system, control=None, parameters=None, compiled=None),
@@ -463,7 +468,7 @@ class Stepper:
     @property
     def t(self) -> Array:
         """Time since the last reset of each row [s], shape (rows,)."""
-        return self.steps_taken * self.dtype.type(self.dt)
+        return self.step_counts * self.dtype.type(self.dt)
 
     @property
     def bounds(self) -> tuple[Array, Array] | None:
@@ -472,7 +477,7 @@ class Stepper:
         return (np.array([a for a, _ in each]), np.array([b for _, b in each])) if each else None
 
     @property
-    def steps_taken(self) -> Array:
+    def step_counts(self) -> Array:
         """Steps of the integrator since the last reset of each row, shape (rows,)."""
         return self._of_rows(0)[..., 0]
 
@@ -664,7 +669,7 @@ class PlainStates:
         self._stepper = stepper
 
     @property
-    def observed(self) -> Shape | None:
+    def observation_shape(self) -> Shape | None:
         """Shape of what `observe` says of one row; None without it."""
         look = self._stepper._look
         return None if look is None else tuple(look.layout.outputs[0])

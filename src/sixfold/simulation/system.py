@@ -15,7 +15,7 @@ from sixfold.errors import ArgumentError, NotApplicableError, near_names
 from sixfold.model import Model
 from sixfold.runtime import require_model
 from sixfold.show import fields_line
-from sixfold.simulation.arguments import check_force_frame, check_shared, choice
+from sixfold.simulation.arguments import check_fields, check_force_frame, choice
 from sixfold.simulation.callbacks import static_attribute
 from sixfold.simulation.contact import Ground
 from sixfold.simulation.joint_stops import JointStops
@@ -47,7 +47,7 @@ class System:
         model: the robot.
         control: function of (t, q, v), or of (t, q, v, parameters), for one state, that returns
             the joint forces (nv,).  It is compiled if it is built from arithmetic and sixfold
-            functions and is pure.  Whatever it reads is read at the start of each call.  One that
+            functions and is pure.  What it reads is read at the start of each call.  One that
             keeps something between calls, or draws random numbers, runs as Python, step by step,
             and the notes of a trajectory say so.
         parameters: numbers for the controller, its last argument, shape (..., n), for example gains
@@ -159,7 +159,7 @@ _KNOWN: OrderedDict[tuple[Any, ...], System] = OrderedDict()
 
 def _check(caller: str, system: System) -> None:
     model = require_model(caller, system.model)
-    check_shared(
+    check_fields(
         caller,
         model,
         system.method,

@@ -95,7 +95,7 @@ def run_steps(
     samples[..., 0, :] = x
     tell = _and_check(progress, stepper) if progress else (lambda *_: None)
     if watch:
-        stepper.check_undisturbed()
+        stepper.refuse_disturbance()
     if stepper.kernel is not None and watch is None:
         return _in_blocks(stepper, grid, Outcome(t, samples, [], grid.steps), tell)
     return _step_by_step(stepper, grid, Outcome(t, samples, [], grid.steps), watch, tell)
@@ -104,7 +104,7 @@ def run_steps(
 def _and_check(progress: Progress, stepper: StepRunner) -> Progress:
     def tell(reached: float, end: float) -> None:
         progress(reached, end)
-        stepper.check_undisturbed()
+        stepper.refuse_disturbance()
 
     return tell
 
@@ -174,7 +174,7 @@ def _step_by_step(
                     return cut(row, k, failure=(grid.time(k + 1), after, x))
                 if watch:
                     end, after, stopped = watch.step(grid.time(k), h, x, after, stepper.advance)
-                    stepper.check_undisturbed()
+                    stepper.refuse_disturbance()
                     jumped.extend(look(*jump) for jump in jumps[len(jumped) :])
                     if stopped:
                         seen.append(look(end, after))

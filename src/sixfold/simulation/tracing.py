@@ -161,7 +161,7 @@ class Tracing:
             if self.compiled:
                 raise self.refusal(f"{type(error).__name__}: {self.reason}") from error
         finally:
-            changed = memory.changed()
+            changed = memory.describe_change()
             memory.restore()
         if changed and self.compiled is None:
             self.reason = f"it remembers something between calls: it changes '{changed}'"

@@ -43,7 +43,7 @@ def read_arrays(source: Path) -> dict[str, Array]:
     """Return the arrays of an `.npz` file; nothing in it is run.
 
     Raises:
-        TrajectoryFileError: whatever is wrong with the file.
+        TrajectoryFileError: if the file is damaged or of another kind.
     """
     fix = "give the path of a file that Trajectory.save wrote"
     try:
@@ -60,7 +60,7 @@ def read_arrays(source: Path) -> dict[str, Array]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a message, the kind of the error where there is none."""
+    """Return the first line of a message, or the kind of the error if it is empty."""
     return (str(error).splitlines() or [""])[0][:200] or type(error).__name__
 
 
@@ -298,7 +298,7 @@ def load(path: str | os.PathLike[str], model: Model | None = None) -> dict[str, 
         raise TrajectoryFileError(source, what, "give an .npz file that Trajectory.save wrote")
     data = read_arrays(source)
     fix = "write it with Trajectory.save"
-    # whatever a damaged file makes its readers raise, it is one error to the caller
+    # readers raise many kinds of errors for damaged files; callers get one
     try:
         about = json.loads(_text(data["about"]))
         if not isinstance(about, dict) or about.get("format") != FORMAT:

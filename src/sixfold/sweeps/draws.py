@@ -207,7 +207,7 @@ def _floats(function: str, name: str, value: Any) -> Array:
     where = f"{function}: argument '{name}'"
     try:
         array = np.asarray(value, float)
-    except Exception:  # whatever the object's own conversion says
+    except Exception:  # the conversion may raise anything
         fix = "pass a number, or an array of them"
         raise NumberError(where, "real numbers", type(value).__name__, fix) from None
     if not np.isfinite(array).all():

@@ -132,7 +132,7 @@ def read_piece(piece: StoredPiece, digest: str) -> dict[str, Array]:
         whole = about["content"] == content_digest(found)
         rows = (about["start"], about["stop"]) == (piece.start, piece.stop)
         other = about["study"] != digest
-    except Exception as error:  # whatever the reader says of broken bytes
+    except Exception as error:  # readers raise many kinds of errors for damaged files
         raise DamagedPieceError(f"{piece.path.name}: {brief(error)}") from None
     if not whole or not rows or any(len(x) != piece.stop - piece.start for x in found.values()):
         raise DamagedPieceError(f"{piece.path.name}: its content is not what was written")

@@ -3,7 +3,7 @@
 Each reducer makes a small state of a leaf of rows and combines two states.  Sums go over halves,
 element by element, so their bits depend on the rows alone and not on how a processor adds vectors.
 
-The order is fixed as well: a binary tree over leaves of rows, whatever the blocks were.  A node
+The order is fixed as well: a binary tree over leaves of rows, for any size of blocks.  A node
 (level, index) covers the leaves from index * 2**level on.  A block reduces its rows to the largest
 nodes inside it; two nodes are combined when both halves are there.  So the bits do not depend on
 blocks, workers or the order of arrival.
@@ -316,7 +316,7 @@ def quantiles(shares: ArrayLike = (0.05, 0.5, 0.95)) -> Reducer:
     try:
         array = np.asarray(shares, float).reshape(-1)
         found = tuple(array[: MAX_SHARES + 1].tolist())
-    except Exception:  # whatever the object's own conversion says
+    except Exception:  # the conversion may raise anything
         found = ()
     if not 1 <= len(found) <= MAX_SHARES or not all(0 <= x <= 1 for x in found):
         words = f"numbers from 0 to 1, at most {MAX_SHARES:,}"

@@ -49,7 +49,7 @@ from sixfold.sweeps.study import Grid, RowSource, RowTable, Study, digest_of, ro
 __all__ = ["Sweep", "sweep"]
 
 BLOCKS = 16  # blocks for each worker, if there are enough rows
-CHECKED_PIECES = 8  # stored pieces of which a few rows are computed again before a sweep goes on
+CHECKED_PIECES = 8  # stored pieces of which a few rows are computed again before a sweep continues
 CHECKED_ROWS = 4  # rows at the beginning, in the middle and at the end of such a piece
 MAX_LEAVES = 64  # leaves of a block, at most, unless its size is given
 
@@ -129,10 +129,10 @@ class Job:
             write_piece(self.folder, self.kind, self.digest, start, stop, results)
             return None
         if self.reducers:
-            return self.reduced(start, stop - start, results)
+            return self.reduce_rows(start, stop - start, results)
         return results
 
-    def reduced(
+    def reduce_rows(
         self, first: int, count: int, results: Mapping[str, Array]
     ) -> list[list[tuple[Node, Any]]]:
         """Return the nodes of some whole leaves, for each reducer."""
@@ -191,8 +191,8 @@ def sweep(
         reduce: "mean", "deviation", "covariance", "extremes", "quantiles", a reducer of
             `sf.sweeps.reducers`, or several in a list.
         write: a folder for the rows, in pieces of whole blocks.  Rows that are there already are
-            read and not computed: a sweep that was stopped goes on, with any block size.  A few of
-            them are computed again at the start of the call, and must have the same bits: a
+            read and not computed: a stopped sweep continues, with any block size.  A few of them
+            are computed again at the start of the call, and must have the same bits: a
             function that has changed is refused.  A damaged piece is found and computed again.
         format: of the pieces: "parquet" (default), a file each, or "zarr", a group each.
         engine: "threads" (default), "processes", "serial", a Dask client, or an executor of
@@ -284,7 +284,7 @@ def sweep(
         if report is not None:
             report(done, len(source))
     if folder is not None and reducers:
-        trees = _reduce_stored(folder, digest, job, reducers)
+        trees = _reduce_pieces(folder, digest, job, reducers)
     # how to get all rows later: from the folder or from memory
     read: Callable[[], dict[str, Array]] | None = None
     if folder is not None:
@@ -347,7 +347,7 @@ def _check_stored_rows(
     do.  So where they differ the whole piece is computed again before it is refused.
     """
 
-    def computed(start: int, stop: int) -> dict[str, Array]:
+    def compute(start: int, stop: int) -> dict[str, Array]:
         return study.results(start, stop, _given_rows(source, start, stop))
 
     places = np.linspace(0, len(pieces) - 1, min(len(pieces), CHECKED_PIECES)).astype(int)
@@ -357,10 +357,10 @@ def _check_stored_rows(
         for first in sorted({0, (count - few) // 2, count - few}):
             rows = slice(first, first + few)
             part = {name: x[rows] for name, x in stored.items()}
-            found = computed(piece.start + first, piece.start + first + few)
+            found = compute(piece.start + first, piece.start + first + few)
             if content_digest(found) == content_digest(part):
                 continue
-            if content_digest(computed(piece.start, piece.stop)) != content_digest(stored):
+            if content_digest(compute(piece.start, piece.stop)) != content_digest(stored):
                 rows_ = f"rows {piece.start} to {piece.stop - 1}"
                 what = f"holds other results than the function gives now, in {rows_}"
                 fix = (
@@ -370,14 +370,14 @@ def _check_stored_rows(
                 raise OutputFileError(piece.path, what, fix)
 
 
-def _reduce_stored(
+def _reduce_pieces(
     folder: Path, digest: str, job: Job, reducers: tuple[Reducer, ...]
 ) -> list[ReductionTree]:
     trees = [_tree(reducer) for reducer in reducers]
     every = Job(job.study, reducers, job.leaf, None, job.kind, digest)
     for first, results in stored_rows(pieces_in(folder), digest, MAX_LEAVES * job.leaf):
         count = len(next(iter(results.values())))
-        for tree, nodes in zip(trees, every.reduced(first, count, results), strict=True):
+        for tree, nodes in zip(trees, every.reduce_rows(first, count, results), strict=True):
             tree.add(nodes)
     return trees
 

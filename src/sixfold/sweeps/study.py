@@ -253,7 +253,7 @@ def _results_by_name(made: Any, start: int, stop: int) -> dict[str, Array]:
     for name, x in parts.items():
         try:
             array = np.asarray(x)
-        except Exception:  # whatever the object's own conversion says
+        except Exception:  # the conversion may raise anything
             array = np.empty((), object)
         if array.dtype.kind not in "fiub":
             expected = f"real numbers for '{name}'"

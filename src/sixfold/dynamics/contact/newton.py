@@ -239,7 +239,7 @@ class ContactProblem:
         twists = self.space.twists(self.coordinates.expand(d))
         return [each.rows.rates(twists, d) for each in self.constraints]
 
-    def scaled(self, x: Sequence[Numbers]) -> list[list[Scalar]]:
+    def divide_by_softness(self, x: Sequence[Numbers]) -> list[list[Scalar]]:
         """Return -x / R, or zero for open constraints."""
         return [[-(y * over) for y in part] for part, over in zip(x, self.over, strict=True)]
 
@@ -302,7 +302,7 @@ class ContactProblem:
         y = factor.scaled(z)
         return NewtonStep(factor.outward(y), dot(z, y), pull)
 
-    def softened(self, factor: float) -> ContactProblem:
+    def soften(self, factor: float) -> ContactProblem:
         """Return the problem with constraints that are softer by a factor."""
         constraints = [each._replace(R=each.R * factor) for each in self.constraints]
         return ContactProblem(constraints, self.space, self.coordinates, self.M, self.loops)
@@ -326,22 +326,22 @@ class ContactProblem:
         ]
         some = total([each.active for each in self.constraints]) + 0.0
         numbers = [*[0.0] * (2 * n), *(number for part in x0 for number in part)]
-        for problem in (*map(self.softened, factors), self):
+        for problem in (*map(self.soften, factors), self):
             step = problem.newton_step(n, power, sizes)
             _, left, *numbers = repeat(rounds, step, [some, 0.0, *numbers], while_positive=0)
         a = [p + q for p, q in zip(a0, numbers[:n], strict=True)]
-        forces = self.project(self.scaled(_split(numbers[2 * n :], sizes)))
+        forces = self.project(self.divide_by_softness(_split(numbers[2 * n :], sizes)))
         return Solution(a, forces, sqrt(left))
 
     def newton_step(
         self, n: int, power: Scalar, sizes: Sequence[int]
     ) -> Callable[[list[Scalar]], list[Scalar]]:
-        """Return a round: of whether it goes on, residual^2, a - a0, M (a - a0) and J a - asked."""
+        """Return a round over: continue or not, residual^2, a - a0, M (a - a0), J a - asked."""
 
         def advance(carried: list[Scalar]) -> list[Scalar]:
             _, before, *numbers = carried
             e, Me, x = numbers[:n], numbers[n : 2 * n], _split(numbers[2 * n :], sizes)
-            z = self.scaled(x)
+            z = self.divide_by_softness(x)
             f, slopes = self.project(z), self.slopes(z)
             g = [p - q for p, q in zip(Me, self.joint_forces(f), strict=True)]
             d, error, pull = self.direction(slopes, g)
@@ -350,7 +350,7 @@ class ContactProblem:
                 for row, p in zip(self.entries, pull, strict=True)
             ]
             y = self.rates(d)
-            alpha = self._step_length(z, self.scaled(y), dot(d, Me), dot(d, Md))
+            alpha = self._step_length(z, self.divide_by_softness(y), dot(d, Me), dot(d, Md))
 
             e = [p + alpha * q for p, q in zip(e, d, strict=True)]
             Me = [p + alpha * q for p, q in zip(Me, Md, strict=True)]
@@ -361,7 +361,7 @@ class ContactProblem:
             # after a full step g is J^T of what the forces differ by from their linear prediction;
             # steps that keep loops closed are less accurate, and are repeated until they vanish
             if not self.loops:
-                predicted = self._prediction_error(z, self.scaled(x), f, slopes)
+                predicted = self._prediction_error(z, self.divide_by_softness(x), f, slopes)
                 error = if_positive(1.0 - alpha, error, predicted)
             left = error / (power + dot(e, Me) + MIN_SQUARE)
             no_gain = if_positive(before, if_positive(before - left, 0.0, 1.0), 0.0)

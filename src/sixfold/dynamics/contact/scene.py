@@ -123,7 +123,7 @@ class Scene:
         )
 
     @property
-    def grounded(self) -> set[int]:
+    def ground_bodies(self) -> set[int]:
         """The bodies that may touch the ground."""
         return {touch.ball.body for touch in self.touches if touch.other is None}
 

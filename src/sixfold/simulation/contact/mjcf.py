@@ -95,7 +95,7 @@ def _ground(contacts: Contacts, model: Model, left: list[str]) -> dict[str, Any]
 def _pair(
     pair: Pair, shapes: dict[str, Geometry], model: Model, contacts: Contacts, left: list[str]
 ) -> ContactPair | None:
-    """Return a pair of a sphere with a sphere or a capsule; otherwise say why there is none."""
+    """Return a pair of a sphere with a sphere or a capsule; otherwise say why it cannot be read."""
     where = f"pair of '{pair.geoms[0]}' and '{pair.geoms[1]}'{_line(contacts, pair.place)}"
     found = [shapes.get(name) for name in pair.geoms]
     if any(x is None for x in found):

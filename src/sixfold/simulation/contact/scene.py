@@ -91,16 +91,16 @@ def _scene(model: Model, ground: Ground) -> tuple[Scene, LeftOut]:
     try:
         found = _SCENES.get(key)
     except TypeError:  # a height function that cannot be hashed
-        return _made(model, ground, surface)
+        return _build_scene(model, ground, surface)
     if found is None:
-        found = _made(model, ground, surface)
+        found = _build_scene(model, ground, surface)
         if len(_SCENES) >= MAX_SCENES:
             _SCENES.clear()
         _SCENES[key] = found
     return found
 
 
-def _made(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOut]:
+def _build_scene(model: Model, ground: Ground, surface: Surface) -> tuple[Scene, LeftOut]:
     left_out: Counter[str] = Counter()
     law = law_of(ground.solref, ground.solimp)
     felt = _Weights(model, ground)
@@ -153,7 +153,7 @@ class _Weights:
     def __call__(self, link: str) -> float:
         """Return the weight of contacts on a body, a frame or a link of a file [1/kg]."""
         if link not in self.found:
-            body, _ = _located(self.model, link)
+            body, _ = _locate(self.model, link)
             inertia = self.model.tree.inertia[body]
             center = _numbers(inertia.center) if inertia.m else (0.0, 0.0, 0.0)
             self.found[link] = self.at(body, center)
@@ -236,25 +236,25 @@ def _balls(geometry: Geometry, left_out: Counter[str]) -> list[SphereShape]:
     """Return the balls of a shape, or count it among those that have none."""
     match geometry.shape:
         case Sphere(radius):
-            return [_placed(geometry, (0.0, 0.0, 0.0), radius)]
+            return [_place_sphere(geometry, (0.0, 0.0, 0.0), radius)]
         case Capsule(radius, length):
             ends = (-0.5 * length, 0.5 * length)
-            return [_placed(geometry, (0.0, 0.0, z), radius) for z in ends]
+            return [_place_sphere(geometry, (0.0, 0.0, z), radius) for z in ends]
         case Box(size):
             halves = [(-0.5 * x, 0.5 * x) for x in size]
             corners = [(x, y, z) for x in halves[0] for y in halves[1] for z in halves[2]]
-            return [_placed(geometry, corner, 0.0) for corner in corners]
+            return [_place_sphere(geometry, corner, 0.0) for corner in corners]
         case other:
             left_out[type(other).__name__] += 1
             return []
 
 
-def _placed(geometry: Geometry, place: Numbers3, radius: float) -> SphereShape:
+def _place_sphere(geometry: Geometry, place: Numbers3, radius: float) -> SphereShape:
     p = geometry.placement.r + geometry.placement.E.T @ Vector3.of(place)
     return SphereShape(geometry.body + 1, _numbers(p), float(radius))
 
 
-def _located(model: Model, name: str) -> tuple[int, Transform]:
+def _locate(model: Model, name: str) -> tuple[int, Transform]:
     known = (*model.body_names, *model.frame_names, model.base_name)
     if name not in known:
         raise UnknownNameError("body or frame", name, known, where=f"Ground of '{model.name}'")
@@ -263,14 +263,14 @@ def _located(model: Model, name: str) -> tuple[int, Transform]:
 
 
 def _ball(model: Model, point: ContactPoint) -> SphereShape:
-    body, X = _located(model, point.body)
+    body, X = _locate(model, point.body)
     return SphereShape(body, _numbers(X.r + X.E.T @ Vector3.of(point.position)), point.radius)
 
 
 def _shape(model: Model, shape: ContactPoint | ContactCapsule) -> SphereShape | CapsuleShape:
     if isinstance(shape, ContactPoint):
         return _ball(model, shape)
-    body, X = _located(model, shape.body)
+    body, X = _locate(model, shape.body)
     ends = [_numbers(X.r + X.E.T @ Vector3.of(end)) for end in (shape.start, shape.end)]
     return CapsuleShape(body, ends[0], ends[1], shape.radius)
 
@@ -286,7 +286,7 @@ def _limits(model: Model, ground: Ground, felt: _Weights, law: Law) -> tuple[Joi
             own = laws.get(j)
             margin = 0.0 if own is None else own.margin
             weight = _felt_joint(model, felt, j)
-            bounds = _bounded(lower[i]), _bounded(upper[i])
+            bounds = _clip_limit(lower[i]), _clip_limit(upper[i])
             each = law if own is None else law_of(own.limit_solref, own.limit_solimp)
             found.append(JointLimit(i, j, *bounds, weight, each, margin))
     if not found:
@@ -318,7 +318,7 @@ def _felt_joint(model: Model, felt: _Weights, j: int) -> float:
 FAR = 1e300  #: A limit that no joint reaches.
 
 
-def _bounded(limit: float) -> float:
+def _clip_limit(limit: float) -> float:
     return float(min(max(limit, -FAR), FAR))
 
 

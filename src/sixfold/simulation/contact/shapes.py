@@ -23,7 +23,7 @@ def check_number(
     """Return a finite number as a float, or say in words what is taken."""
     try:
         value = math.nan if isinstance(got, (bool, str)) else float(got)
-    except Exception:  # whatever an object makes of it
+    except Exception:  # the conversion may raise anything
         value = math.nan
     if not math.isfinite(value) or not good(value):
         raise OptionError(owner, name, words, got)
