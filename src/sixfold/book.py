@@ -35,7 +35,7 @@ from sixfold.dynamics.kinematics import no_forces
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError
 from sixfold.model import Model
 from sixfold.model.tree import Table
-from sixfold.runtime import join_numbers, model_checked
+from sixfold.runtime import join_numbers, require_model
 from sixfold.runtime.quantity import flat_numbers
 from sixfold.scalar import Scalar, differentiate, plain
 
@@ -116,7 +116,7 @@ def _printed(function: Callable[P, R]) -> Callable[P, R]:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         model: Any = bound.arguments["model"]
-        model_checked(name, model)
+        require_model(name, model)
         if model.couplings:
             fix = "use the functions of sf, or a model without couplings"
             raise NotApplicableError(f"book.{name}", "a model with couplings", fix)
