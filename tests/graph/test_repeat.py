@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.compiler.graph import Program, gradient, jacobian, optimise, trace, unrolled
+from sixfold.compiler.graph import Program, gradient, jacobian, optimise, trace, unroll
 from sixfold.compiler.graph.program import Final, Repeat
 from sixfold.compiler.graph.repeat import MAX_UNROLLED_OPERATIONS
 from sixfold.compiler.graph.rolled import ColumnGraph
@@ -75,7 +75,7 @@ def test_a_repetition_equals_its_loop_and_its_unrolled_program(function):
     assert program.bodies()
     want = function(list(at))
     assert run(program, at) == want
-    flat = unrolled(program).verify()
+    flat = unroll(program).verify()
     assert not flat.bodies()
     assert run(flat, at) == want
     np.testing.assert_allclose(run(optimise(program), at), want, rtol=1e-13)
@@ -111,7 +111,7 @@ def test_operations_count_in_every_round():
     assert (counts["sin"], counts["cos"], counts["div"]) == (25, 25, 25)
     assert (counts["mul"], counts["sub"]) == (50, 100)
     assert counts["input"] == 2
-    assert program.flops() == unrolled(program).flops() == 175
+    assert program.flops() == unroll(program).flops() == 175
 
 
 def test_what_does_not_depend_on_carried_values_is_computed_once():
@@ -170,7 +170,7 @@ def test_the_derivative_of_a_repetition_is_one(function):
     assert slopes.bodies()
     assert slopes.length < 20 * program.length
     found = np.array(run(slopes, at)).reshape(-1, n)
-    flat = np.array(run(jacobian(unrolled(program), range(n)), at)).reshape(-1, n)
+    flat = np.array(run(jacobian(unroll(program), range(n)), at)).reshape(-1, n)
     np.testing.assert_allclose(found, flat, rtol=1e-12, atol=1e-14)
     for k in range(n):
         _, dots = differentiate(function, at, [float(j == k) for j in range(n)])

@@ -108,7 +108,7 @@ def test_what_is_not_plain_makes_no_code_in_the_quick_call():
     x, y = states(4)
     for given in [(x[0].tolist(), y[0]), (x[0].astype("f4"), y[0]), (x[None], y[None])]:
         assert kernel.quick(*given) is None
-        assert kernel.unbounded(*given) is None
+        assert kernel.on_one_thread(*given) is None
     assert made(kernel) == set()
     kernel(x[0], y[0])
     # one state in an array that is not contiguous: the gufunc takes it
@@ -122,7 +122,7 @@ def test_what_is_not_plain_makes_no_code_in_the_quick_call():
 def test_quick_calls_take_plain_arrays():
     kernel = long_kernel_of()
     x, y = states(8)
-    for call in (kernel.quick, kernel.unbounded):
+    for call in (kernel.quick, kernel.on_one_thread):
         assert same(call(x[0], y[0]), [z[0] for z in call(x, y)])
         out = tuple(np.empty(size) for (size,) in kernel.layout.outputs)
         assert call(x[0], y[0], *out)[0] is out[0]

@@ -124,7 +124,7 @@ def test_plain_calls_of_more_states_are_left_to_others():
     assert few.quick(x[0]) is not None
     assert few.quick(x[:2]) is not None
     assert few.quick(x) is None
-    assert few.unbounded(x) is None
+    assert few.on_one_thread(x) is None
     assert few.quick(x[:0]) is None
 
 

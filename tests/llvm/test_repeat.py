@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.compiler.graph import optimise, trace, unrolled
+from sixfold.compiler.graph import optimise, trace, unroll
 from sixfold.compiler.graph.program import Repeat
 from sixfold.compiler.llvm import Layout, Scan, build, build_scan
 from sixfold.compiler.llvm.layout.schedule import plan
@@ -119,7 +119,7 @@ def test_rounds_equal_the_loop_in_python_for_all_lanes(function, dtype):
 @EACH
 def test_rounds_equal_the_unrolled_program(function):
     x = states(40)
-    program = unrolled(trace(function, [3]))
+    program = unroll(trace(function, [3]))
     flat, _ = build("flat", program, Layout(((3,),), ((len(program.outputs),),)))
     np.testing.assert_allclose(kernel_of(function)(x), flat(x), rtol=1e-13, atol=1e-13)
 

@@ -305,14 +305,14 @@ def test_on_one_thread_any_number_of_states_is_taken(arm):
     rows = single_state.most_rows(kernel.layout) + 1
     q, v = sf.random_state(arm, rows, seed=4)
     assert kernel.quick(q, v, v) is None
-    found = kernel.unbounded(q, v, v)
+    found = kernel.on_one_thread(q, v, v)
     np.testing.assert_array_equal(found, kernel.ufunc(q, v, v))
     out = np.empty_like(found)
-    assert kernel.unbounded(q, v, v, out) is out
+    assert kernel.on_one_thread(q, v, v, out) is out
     np.testing.assert_array_equal(out, found)
     for wrong in ((q[:0], v[:0], v[:0]), (q, v), (q[::2], v[::2], v[::2]), (q, v, None)):
-        assert kernel.unbounded(*wrong) is None
-    assert kernel.unbounded(q, v, v, out=out) is None
+        assert kernel.on_one_thread(*wrong) is None
+    assert kernel.on_one_thread(q, v, v, out=out) is None
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "inverse_dynamics_derivatives"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.compiler.graph import jacobian, optimise, trace, unrolled
+from sixfold.compiler.graph import jacobian, optimise, trace, unroll
 from sixfold.compiler.graph.program import Call, Final, Repeat
 from sixfold.compiler.llvm import Layout, Scan, build, build_scan
 from sixfold.compiler.llvm.layout.schedule import plan
@@ -71,7 +71,7 @@ def test_calls_in_straight_line_code_equal_the_function(function, dtype):
 @EACH
 def test_operations_are_those_of_the_unrolled_program(function):
     program = trace(function, [N])
-    flat = unrolled(program)
+    flat = unroll(program)
     assert program.length < flat.length / 3
     x = states(20)
     np.testing.assert_allclose(kernel_of(program)(x), kernel_of(flat)(x), rtol=1e-13, atol=1e-13)
@@ -99,7 +99,7 @@ def test_results_are_computed_where_they_are_read(function):
     starts = [run.returned for run in cut.runs]
     assert len(set(starts)) == COLUMNS
     for run in cut.runs:
-        assert not run.left(cut.slot)
+        assert not run.results_to_copy(cut.slot)
         assert {cut.slot[k] for _, k in run.results} <= {*range(run.returned, run.returned + N)}
     assert "@piece_leave0_4" not in kernel_of(program, 4).llvm_ir
 

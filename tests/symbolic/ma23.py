@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sixfold.formats.bundled import sample
 from sixfold.symbolic.equations import Equations, equations
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.shorthand import read, written
+from sixfold.symbolic.shorthand import read, sum_text
 from sixfold.symbolic.simplify import nest
 
 PRINTED: Mapping[str, str] = {
@@ -117,12 +117,12 @@ class Coefficient:
     @property
     def computed_text(self) -> str:
         """The computed coefficient in the lecture's shorthand."""
-        return written(self.computed.ring, nest(self.computed))
+        return sum_text(self.computed.ring, nest(self.computed))
 
     @property
     def missing(self) -> str:
         """What has to be added to the print, in the lecture's shorthand."""
-        return written(self.computed.ring, nest(self.computed - self.printed))
+        return sum_text(self.computed.ring, nest(self.computed - self.printed))
 
 
 def ma23_equations() -> Equations:

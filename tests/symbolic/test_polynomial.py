@@ -14,9 +14,9 @@ from sixfold.scalar import Zero
 from sixfold.spatial import Column, Force
 from sixfold.symbolic.forms import values_at
 from sixfold.symbolic.polynomial import POSITION, Polynomial, Ring, symbol
-from sixfold.symbolic.shorthand import read, written
+from sixfold.symbolic.shorthand import read, sum_text
 from sixfold.symbolic.simplify import nest
-from sixfold.symbolic.symbolic_model import aligned, symbolic_model
+from sixfold.symbolic.symbolic_model import align_axes, symbolic_model
 
 rng = np.random.default_rng(0)
 
@@ -181,7 +181,7 @@ def test_opposite_axes_share_differences_of_angles():
 def test_slanted_axes_are_turned_to_z_without_changing_the_dynamics():
     model = sf.random_tree(4, 3, joints=(sf.Revolute, sf.Prismatic))
     q, v = sf.random_state(model, 5, seed=0)
-    turned = aligned(model)
+    turned = align_axes(model)
     assert all(sum(abs(float(x)) > 1e-9 for x in b.joint.axis) == 1 for b in turned.bodies)
     np.testing.assert_allclose(
         sf.inverse_dynamics(turned, q, v, v), sf.inverse_dynamics(model, q, v, v), atol=1e-12
@@ -196,7 +196,7 @@ def test_what_is_written_reads_back_as_the_same_polynomial(name):
     found = sf.equations(sf.load(name))
     for row in found.forms.M:
         for form in row:
-            text = written(found.ring, nest(form), 80) if form else "0"
+            text = sum_text(found.ring, nest(form), 80) if form else "0"
             assert read(found.ring, text) == form
 
 

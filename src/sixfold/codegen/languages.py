@@ -167,7 +167,7 @@ def _statements(function: Function, language: str, dtype: str = "double") -> Sta
     return kind(language, elements, declare=declare, end=way.end)
 
 
-def _indented(lines: Sequence[str], indent: str = "    ") -> str:
+def _indent(lines: Sequence[str], indent: str = "    ") -> str:
     return "\n".join(f"{indent}{line}" for line in lines)
 
 
@@ -256,7 +256,7 @@ def _c_table(name: str, parameters: Parameters, dtype: str) -> tuple[str, str]:
         return "", ""
     head = f"const {dtype} {name}_parameters[{len(parameters)}]"
     suffix = "f" if dtype == "float" else ""
-    rows = _indented(_values(parameters, "/* p[{0}]: {1} */", suffix))
+    rows = _indent(_values(parameters, "/* p[{0}]: {1} */", suffix))
     listed = f"/* Values of the parameters p, in the order of the source. */\nextern {head};\n\n"
     return listed, f"{head} = {{\n{rows}\n}};\n\n"
 
@@ -276,7 +276,7 @@ def _c_body(function: Function, dtype: str) -> str:
     lines = [*unused, *writer.lines]
     for output, numbers in function.split(results):
         lines += [f"{output.name}[{k}] = {x};" for k, x in enumerate(numbers)]
-    return f"{_c_head(function, dtype)}\n{{\n{_indented(lines)}\n}}\n"
+    return f"{_c_head(function, dtype)}\n{{\n{_indent(lines)}\n}}\n"
 
 
 # -- NumPy, Julia and MATLAB
@@ -291,7 +291,7 @@ def script(name: str, about: str, functions: Sequence[Function], kind: str, p: P
 def _python(name: str, about: str, functions: Sequence[Function], p: Parameters) -> str:
     parts = [f'"""{about}\n\nStates may have leading axes."""\n\nimport numpy as np\n']
     if p:
-        parts.append(f"PARAMETERS = np.array([\n{_indented(_values(p, '# {1}'))}\n])\n")
+        parts.append(f"PARAMETERS = np.array([\n{_indent(_values(p, '# {1}'))}\n])\n")
     for f in functions:
         writer = _statements(f, "python")
         results = writer.run(f.program)
@@ -306,7 +306,7 @@ def _python(name: str, about: str, functions: Sequence[Function], p: Parameters)
                 f"], axis=-1).reshape(*one.shape, {shape})" if shape else "], axis=-1)[..., 0]"
             ]
         lines.append(f"return {', '.join(output.name for output in f.outputs)}")
-        body = _indented(lines)
+        body = _indent(lines)
         parts.append(f'\ndef {f.name}({arguments}):\n    """{f.about}"""\n{body}\n')
     return "\n".join(parts)
 
@@ -314,14 +314,14 @@ def _python(name: str, about: str, functions: Sequence[Function], p: Parameters)
 def _julia(name: str, about: str, functions: Sequence[Function], p: Parameters) -> str:
     parts = [f"# {about}"]
     if p:
-        parts.append(f"const PARAMETERS = [\n{_indented(_values(p, '# {1}'))}\n]")
+        parts.append(f"const PARAMETERS = [\n{_indent(_values(p, '# {1}'))}\n]")
     for f in functions:
         writer = _statements(f, "julia")
         results = writer.run(f.program)
         arguments = ", ".join("p=PARAMETERS" if n == "p" else n for n, _ in f.inputs)
         arrays = [_array(numbers, output.shape, " ") for output, numbers in f.split(results)]
         lines = [*writer.lines, f"return {', '.join(arrays)}"]
-        body = _indented(lines)
+        body = _indent(lines)
         parts.append(f"# {f.about}\nfunction {f.name}({arguments})\n{body}\nend")
     return "\n\n".join(parts) + "\n"
 
@@ -329,7 +329,7 @@ def _julia(name: str, about: str, functions: Sequence[Function], p: Parameters) 
 def _matlab(name: str, about: str, functions: Sequence[Function], p: Parameters) -> str:
     # no function has a name that ends so
     handles = "\n".join(f"    robot_.{f.outputs[0].name} = @{f.name};" for f in functions)
-    rows = _indented(_values(p, "% {1}", comma=";"), " " * 8)
+    rows = _indent(_values(p, "% {1}", comma=";"), " " * 8)
     values = f"    robot_.p = [\n{rows}\n    ];\n" if p else ""
     struct = (
         f"function robot_ = {name}()\n    % {about}\n    % robot = {name}(); robot.M(q) and so on\n"
@@ -343,7 +343,7 @@ def _matlab(name: str, about: str, functions: Sequence[Function], p: Parameters)
         arguments = ", ".join(n for n, _ in f.inputs)
         for output, numbers in f.split(results):
             lines.append(f"{output.name} = {_array(numbers, output.shape, ', ')};")
-        body = _indented(lines)
+        body = _indent(lines)
         names = ", ".join(output.name for output in f.outputs)
         names = names if len(f.outputs) == 1 else f"[{names}]"
         parts.append(f"function {names} = {f.name}({arguments})\n    % {f.about}\n{body}\nend")

@@ -18,7 +18,7 @@ def identifier(name: str, most: int = MAX_NAME) -> str:
     One that is too long ends in a digest, so that names which differ at their end stay apart.
     """
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "robot"
-    if plain[0].isdigit() or is_reserved(plain):
+    if plain[0].isdigit() or has_other_meaning(plain):
         plain = f"robot_{plain}"
     if len(plain) <= most:
         return plain
@@ -108,6 +108,6 @@ _WORDS = frozenset(
 )
 
 
-def is_reserved(name: str) -> bool:
+def has_other_meaning(name: str) -> bool:
     """Return whether a file or function of a name would not work in some language."""
     return name in _WORDS or name.lower() in _DEVICES

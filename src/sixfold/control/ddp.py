@@ -106,7 +106,7 @@ class BackwardBuffers:
         outputs[2:2] = [x[:, ::-1] for x in self.kept]
         each = [x[:, ::-1] for x in self.nodes[2:]]
         arrays = [*carried, np.full((rows, 1), h), *each]
-        self._sweep = problem.velocity_sweep(rows).prepared(arrays, outputs, steps, 1)
+        self._sweep = problem.velocity_sweep(rows).prepare(arrays, outputs, steps, 1)
 
     def sweep(self) -> None:
         """Go backward from `end` through `nodes`."""
@@ -150,7 +150,7 @@ class SearchBuffers:
         carried = [self.q[:, 0], self.v[:, 0], self.u[:, 0], self.spent]
         outputs = [self.q[:, 1:], self.v[:, 1:], self.u, keep_last(self.spent, steps)]
         kernel = problem.forward(bool(limits))
-        self._run = kernel.prepared([*carried, numbers, self.parameters, *each], outputs, steps, 1)
+        self._run = kernel.prepare([*carried, numbers, self.parameters, *each], outputs, steps, 1)
         self._end = self.q[:, -1], self.v[:, -1], self.parameters
         self._last = problem.last
 

@@ -25,7 +25,7 @@ from sixfold.runtime import per_model, quantity, require_model
 from sixfold.scalar import Scalar, Zero
 from sixfold.show import block, folded, plain, table
 from sixfold.symbolic.polynomial import MAX_WORK, Polynomial
-from sixfold.symbolic.shorthand import written
+from sixfold.symbolic.shorthand import sum_text
 from sixfold.symbolic.simplify import nest
 from sixfold.symbolic.symbolic_model import SymbolicModel, symbolic_model
 
@@ -338,7 +338,7 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
             BaseParameter(
                 s.model.body_names[i - 1],
                 f"{_name(k)}{i}" + ("R" if len(form) > 1 else ""),
-                written(s.ring, nest(form)),
+                sum_text(s.ring, nest(form)),
                 float(form.evaluate(lambda v: _value(s, v))),
             )
         )

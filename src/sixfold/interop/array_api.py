@@ -147,8 +147,8 @@ class ArrayApiFunction:
         given = in_order(core, arrays, named)
         xp, like = _library_of(core, given)
         placed = _on_one_device(core, xp, like, given)
-        if xp.__name__ == "jax.numpy" and not _any_traced(placed):
-            results = self._compiled(xp, placed)
+        if xp.__name__ == "jax.numpy" and not _has_tracer(placed):
+            results = self._run_with_jit(xp, placed)
         else:
             results = self.evaluate(xp, placed)
         return results if len(results) > 1 else results[0]
@@ -170,7 +170,7 @@ class ArrayApiFunction:
             for part, shape in zip(parts, core.outputs, strict=True)
         )
 
-    def _compiled(self, jnp: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def _run_with_jit(self, jnp: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run the program of JAX arrays as one: JAX would take its operations one by one."""
         platform = _platform(arrays[0])
         if platform not in self._jitted:
@@ -359,7 +359,7 @@ def _dtype_name(dtype: Any) -> str:
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
-def _any_traced(arrays: Sequence[Any]) -> bool:
+def _has_tracer(arrays: Sequence[Any]) -> bool:
     tracer = sys.modules["jax"].core.Tracer
     return any(isinstance(x, tracer) for x in arrays)
 

@@ -235,12 +235,12 @@ def constrained_difference(
     several = len(model.constraints) > 1
     count = f"{len(model.constraints)} constraint{'s' * several}"
     tree = f"the tree without {'them' if several else 'it'} is compared"
-    if not hasattr(engine, "constrained"):
+    if not hasattr(engine, "constrained_dynamics"):
         return None, f"{count}: soft in {engine.name}, {tree}"
     if model.couplings:
         return None, f"{count}: coupled joints are free in {engine.name}, {tree}"
     try:
-        solve = engine.constrained(model)
+        solve = engine.constrained_dynamics(model)
         q, v, tau = _closed_states(model, samples, seed)
     except (NotApplicableError, StateError) as error:
         reason = str(error).partition("\n")[0]

@@ -118,17 +118,17 @@ class WorldLinear:
 
     def velocity(self, q: Array, x: Array) -> Array:
         """Return (R x_lin, x_ang)."""
-        lin = rotated(q[..., 3:], x[..., 3:])
+        lin = rotate(q[..., 3:], x[..., 3:])
         return np.concatenate(np.broadcast_arrays(lin, x[..., :3]), -1)
 
     def velocity_transpose(self, q: Array, x: Array) -> Array:
         """Return (x_ang, R^T x_lin)."""
-        lin = rotated(q[..., 3:] * (-1, -1, -1, 1), x[..., :3])
+        lin = rotate(q[..., 3:] * (-1, -1, -1, 1), x[..., :3])
         return np.concatenate(np.broadcast_arrays(x[..., 3:], lin), -1)
 
     def acceleration_bias(self, q: Array, v: Array) -> Array:
         """Return (R (omega x v), 0)."""
-        lin = rotated(q[..., 3:], np.cross(v[..., :3], v[..., 3:]))
+        lin = rotate(q[..., 3:], np.cross(v[..., :3], v[..., 3:]))
         return np.concatenate([lin, np.zeros_like(lin)], -1)
 
 
@@ -145,11 +145,11 @@ class BodyPlane:
 
     def velocity(self, q: Array, x: Array) -> Array:
         """Turn the plane's vector into the body."""
-        return _turned_in_plane(-q[..., 2], x)
+        return _rotate_in_plane(-q[..., 2], x)
 
     def velocity_transpose(self, q: Array, x: Array) -> Array:
         """Turn the plane's vector out of the body."""
-        return _turned_in_plane(q[..., 2], x)
+        return _rotate_in_plane(q[..., 2], x)
 
     def acceleration_bias(self, q: Array, v: Array) -> Array:
         """Return theta' (v_y, -v_x, 0) in the body."""
@@ -158,7 +158,7 @@ class BodyPlane:
         return np.stack([body[..., 1] * rate, -body[..., 0] * rate, zero], -1)
 
 
-def rotated(xyzw: Array, x: Array) -> Array:
+def rotate(xyzw: Array, x: Array) -> Array:
     """Return the vectors x turned by quaternions of any length."""
     u, w = xyzw[..., :3], xyzw[..., 3:]
     size = np.sum(xyzw * xyzw, -1, keepdims=True)
@@ -166,7 +166,7 @@ def rotated(xyzw: Array, x: Array) -> Array:
     return x + 2 * (w * across + np.cross(u, across)) / size
 
 
-def _turned_in_plane(angle: Array, x: Array) -> Array:
+def _rotate_in_plane(angle: Array, x: Array) -> Array:
     c, s = np.cos(angle), np.sin(angle)
     a, b, turn = np.broadcast_arrays(
         c * x[..., 0] - s * x[..., 1], s * x[..., 0] + c * x[..., 1], x[..., 2]
@@ -229,7 +229,7 @@ class Converter:
     @together("Converter.q_from")
     def q_from(self, q: ArrayLike) -> Array:
         """Return the position in Sixfold's coordinates, shape (..., nq)."""
-        there = _checked("q_from", "q", q, self.nq)
+        there = _check("q_from", "q", q, self.nq)
         parts = [piece.map.q_from(there[..., piece.q]) for piece in self._own]
         return self._join(parts, there.shape[:-1])
 
@@ -238,12 +238,12 @@ class Converter:
     @together("Converter.v_to")
     def v_to(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the velocity in the other library's coordinates, shape (..., other nv)."""
-        return self._turned("v_to", q, v)
+        return self._convert_rates("v_to", q, v)
 
     @together("Converter.v_from")
     def v_from(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the velocity in Sixfold's coordinates, shape (..., nv)."""
-        here, there = self.q_from(q), _checked("v_from", "v", v, self.nv)
+        here, there = self.q_from(q), _check("v_from", "v", v, self.nv)
         at = self._columns(here, "nq")
         return self._join(
             [p.map.velocity_transpose(at[p.body], there[..., p.v]) for p in self._own],
@@ -256,13 +256,13 @@ class Converter:
 
         MuJoCo's free joint counts the rate of a velocity in world axes, so v matters as well.
         """
-        moved = self._turned("a_to", q, a)
+        moved = self._convert_rates("a_to", q, a)
         return moved + self._drift("a_to", q, v)
 
     @together("Converter.a_from")
     def a_from(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return the acceleration in Sixfold's coordinates, shape (..., nv)."""
-        rate = _checked("a_from", "a", a, self.nv)
+        rate = _check("a_from", "a", a, self.nv)
         drift = self._drift("a_from", self.q_from(q), self.v_from(q, v))
         return self.v_from(q, rate - drift)
 
@@ -278,8 +278,8 @@ class Converter:
             tau: joint forces here, (..., nv).
         """
         at = self.q_to(q)
-        there = _checked("solve_from", "M", M, self.nv, self.nv)
-        still = _checked("solve_from", "bias", bias, self.nv)
+        there = _check("solve_from", "M", M, self.nv, self.nv)
+        still = _check("solve_from", "bias", bias, self.nv)
         forces = self._rates("solve_from", "tau", tau)
         rest = _apply(there, self._drift("solve_from", q, v)) + still
         right = forces - self.tau_from(at, rest)
@@ -306,7 +306,7 @@ class Converter:
     @together("Converter.tau_from")
     def tau_from(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Return joint forces in Sixfold's coordinates, shape (..., nv)."""
-        here, there = self.q_from(q), _checked("tau_from", "tau", tau, self.nv)
+        here, there = self.q_from(q), _check("tau_from", "tau", tau, self.nv)
         at = self._columns(here, "nq")
         work = {p.body: p.map.velocity_transpose(at[p.body], there[..., p.v]) for p in self.pieces}
         for coupling in self.model.couplings:
@@ -319,7 +319,7 @@ class Converter:
     @together("Converter.mass_matrix_from")
     def mass_matrix_from(self, q: ArrayLike, M: ArrayLike) -> Array:
         """Return the mass matrix in Sixfold's coordinates, shape (..., nv, nv): P^T M P."""
-        there = _checked("mass_matrix_from", "M", M, self.nv, self.nv)
+        there = _check("mass_matrix_from", "M", M, self.nv, self.nv)
         here = np.asarray(self.q_from(q))[..., None, :]
         # row k of the velocities is the motion of unit velocity k: the columns of P
         P = np.swapaxes(self.v_to(here, np.eye(self.model.nv)), -1, -2)
@@ -336,7 +336,7 @@ class Converter:
                 "compare with mass_matrix_from",
             )
         at = self._positions("mass_matrix_to", q)[..., None, :]
-        here = _checked("mass_matrix_to", "M", M, self.model.nv, self.model.nv)
+        here = _check("mass_matrix_to", "M", M, self.model.nv, self.model.nv)
         # v_to turns rows: first those of M^T, then those of B M
         turned = np.swapaxes(self.v_to(at, np.swapaxes(here, -1, -2)), -1, -2)
         return self.v_to(at, turned)
@@ -345,7 +345,7 @@ class Converter:
 
     def spatial_to(self, x: ArrayLike) -> Array:
         """Return a motion or force in the other library's order: Pinocchio has linear first."""
-        six = _checked("spatial_to", "x", x, 6)
+        six = _check("spatial_to", "x", x, 6)
         return np.roll(six, 3, -1) if self.library == "pinocchio" else six
 
     def spatial_from(self, x: ArrayLike) -> Array:
@@ -355,14 +355,14 @@ class Converter:
     @together("Converter.pose_to")
     def pose_to(self, pose: ArrayLike) -> Array:
         """Return (position, quaternion) from 4x4 poses: xyzw for Pinocchio, wxyz for MuJoCo."""
-        T = _checked("pose_to", "pose", pose, 4, 4)
+        T = _check("pose_to", "pose", pose, 4, 4)
         xyzw = matrices_to_quaternions(T[..., :3, :3])
         turn = xyzw if self.library == "pinocchio" else np.roll(xyzw, 1, -1)
         return np.concatenate([T[..., :3, 3], turn], -1)
 
     def pose_from(self, pose: ArrayLike) -> Array:
         """Return 4x4 poses from (position, quaternion) in the other library's order."""
-        x = _checked("pose_from", "pose", pose, 7)
+        x = _check("pose_from", "pose", pose, 7)
         xyzw = x[..., 3:] if self.library == "pinocchio" else np.roll(x[..., 3:], -1, -1)
         T = np.zeros((*x.shape[:-1], 4, 4))
         T[..., :3, :3] = quaternions_to_matrices(xyzw)
@@ -380,7 +380,7 @@ class Converter:
         centre of mass.  A force on a body that the other library does not have is refused.
         """
         one_of("f_ext_to", "f_ext_frame", ("world", "body"), f_ext_frame)
-        forces = _checked("f_ext_to", "f_ext", f_ext, self.model.nb, 6)
+        forces = _check("f_ext_to", "f_ext", f_ext, self.model.nb, 6)
         poses = body_poses(self.model, q)
         R, p = poses[..., :3, :3], poses[..., :3, 3]
         n, f = forces[..., :3], forces[..., 3:]
@@ -435,13 +435,13 @@ class Converter:
 
     def _positions(self, function: str, q: ArrayLike) -> Array:
         names = self.model.coordinates.q_names
-        return _checked(function, "q", q, self.model.nq, names=names)
+        return _check(function, "q", q, self.model.nq, names=names)
 
     def _rates(self, function: str, argument: str, x: ArrayLike) -> Array:
         names = self.model.coordinates.v_names
-        return _checked(function, argument, x, self.model.nv, names=names)
+        return _check(function, argument, x, self.model.nv, names=names)
 
-    def _turned(self, function: str, q: ArrayLike, x: ArrayLike) -> Array:
+    def _convert_rates(self, function: str, q: ArrayLike, x: ArrayLike) -> Array:
         at = self._columns(self._positions(function, q), "nq")
         given = self._rates(function, function[0], x)
 
@@ -483,7 +483,7 @@ class Converter:
         return np.concatenate([np.broadcast_to(x, (*shape, x.shape[-1])) for x in parts], -1)
 
 
-def _checked(
+def _check(
     function: str, argument: str, x: ArrayLike, *shape: int, names: Sequence[str] | None = None
 ) -> Array:
     sizes = " x ".join(map(str, shape))

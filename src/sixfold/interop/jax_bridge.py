@@ -145,7 +145,7 @@ def _foreign_call(core: ArrayFunction, arrays: tuple[Any, ...]) -> tuple[Any, ..
     jax, ffi = optional("jax", "jax_function"), optional("jax.ffi", "jax_function")
     first = arrays[0]
     lead = first.shape[: first.ndim - len(core.inputs[0])]
-    target = _registered(core.kernel(str(first.dtype)))
+    target = _register(core.kernel(str(first.dtype)))
     kinds = [jax.ShapeDtypeStruct((*lead, *shape), first.dtype) for shape in core.outputs]
     kernel = ffi.ffi_call(target, kinds, vmap_method="broadcast_all")
     if not _has_accelerator():
@@ -168,7 +168,7 @@ _REGISTERED: dict[str, Any] = {}
 _lock = threading.Lock()
 
 
-def _registered(kernel: Any) -> str:
+def _register(kernel: Any) -> str:
     """Return the name under which XLA knows a kernel."""
     known: str | None = getattr(kernel, "xla_target", None)
     if known is not None:

@@ -346,7 +346,7 @@ class Pinocchio:
         found["poses"] = np.array([data.oMf[k].homogeneous for k in self.numbers])
         return found
 
-    def constrained(self, model: Model) -> Callable[[Array, Array, Array], Array]:
+    def constrained_dynamics(self, model: Model) -> Callable[[Array, Array, Array], Array]:
         """Return Pinocchio's constrained dynamics, a function of its q, v and tau."""
         pin, robot, data = self.pin, self.robot, self.robot.createData()
         contacts = pinocchio_constraints(model, robot)

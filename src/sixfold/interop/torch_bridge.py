@@ -71,7 +71,7 @@ class TorchFunction:
 
     def __call__(self, *tensors: Any, **named: Any) -> Any:
         """Return the result, or a tuple of results."""
-        arrays = tensors if not named and self._ready(tensors) else self._converted(tensors, named)
+        arrays = tensors if not named and self._ready(tensors) else self._convert(tensors, named)
         results = self._run(self._key, *arrays)
         return results if len(results) > 1 else results[0]
 
@@ -88,7 +88,7 @@ class TorchFunction:
                 return False
         return True
 
-    def _converted(self, tensors: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+    def _convert(self, tensors: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         """Return the arguments with one dtype and one leading shape, or say what does not fit."""
         torch, core = self._torch, self._core
         listed = in_order(core, tensors, named)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sixfold.errors import ArgumentError, ModelError, SixfoldError, TooLargeError, kind_of
 from sixfold.scalar import ZERO, Scalar, is_plain, plain, several_numbers, sqrt
-from sixfold.scalar.record import digest_of_result, recorded
+from sixfold.scalar.record import digest_of_result, recorded_inputs
 from sixfold.spatial import (
     ZERO3,
     Column,
@@ -345,7 +345,7 @@ def identity_of(
     Raises:
         ModelError: if a second call does something else.
     """
-    given = [recorded(name, size) for name, size in arguments]
+    given = [recorded_inputs(name, size) for name, size in arguments]
     try:
         first, second = (digest_of_result(function(*given)) for _ in range(2))
     except Exception:  # it chooses by value, or is not defined for all kinds of numbers

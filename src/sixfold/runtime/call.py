@@ -368,9 +368,9 @@ def _large(
         if x.dtype is not dtype or x.shape != lead + core:
             return None
     numbers = prod(lead) * size
-    if numbers >= MIN_SHARED_NUMBERS and get_threads() == 1 and kernel.unbounded is not None:
+    if numbers >= MIN_SHARED_NUMBERS and get_threads() == 1 and kernel.on_one_thread is not None:
         try:
-            found = kernel.unbounded(*arrays, *out)
+            found = kernel.on_one_thread(*arrays, *out)
         except MemoryError:  # the general call says it in other words
             return None
         if found is not None:

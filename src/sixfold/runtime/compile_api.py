@@ -368,14 +368,14 @@ class ArrayFunction:
     def program(self) -> Program:
         """The optimised program of straight-line code, all rounds written out."""
         with announce(self.name):
-            program: Program = graphs().optimise(graphs().unrolled(self.trace[0]))
+            program: Program = graphs().optimise(graphs().unroll(self.trace[0]))
         return program
 
     def _build(self, dtype: str) -> Kernel:
         llvm = compiler()
         program, _ = self.trace
         layout = llvm.Layout(self.inputs, self.flat_outputs, dtype)
-        if not llvm.supported(program):
+        if not llvm.has_machine_code(program):
             missing = ", ".join(sorted(program.names() - llvm.SUPPORTED))
             fix = "write the function with operations that have machine code"
             raise NotApplicableError(f"machine code of {self.name}", missing, fix)
@@ -412,7 +412,7 @@ class ArrayFunction:
             if rest:
                 program, shapes = self._jacobian(rest)
                 numbers = [x for array in arrays for x in array.reshape(-1)]
-                values = replay(graphs().unrolled(program), numbers)
+                values = replay(graphs().unroll(program), numbers)
                 ends = list(accumulate(map(prod, shapes), initial=0))
                 for shape, start in zip(shapes, ends, strict=False):
                     part = numbers_array(values[start : start + prod(shape)])

@@ -1,13 +1,13 @@
 """What a number is: a closed list of operations that follow the type of their arguments."""
 
 from sixfold.scalar.check import (
+    conversion_error,
     is_number,
     items_of,
     mistaken,
     number_of,
     several_numbers,
     together,
-    unconverted,
 )
 from sixfold.scalar.dual import Dual, differentiate
 from sixfold.scalar.operations import (
@@ -48,6 +48,7 @@ __all__ = [
     "absolute",
     "apply",
     "atan2",
+    "conversion_error",
     "cos",
     "differentiate",
     "dot",
@@ -74,5 +75,4 @@ __all__ = [
     "tanh",
     "together",
     "total",
-    "unconverted",
 ]

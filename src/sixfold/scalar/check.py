@@ -51,7 +51,7 @@ def number_of(where: str, argument: str, x: Any) -> Any:
     """Return a number; raise NumberError for anything else."""
     if not is_number(x):
         place = f"{where}: argument '{argument}' is no number"
-        raise NumberError(place, "a real number", _shown(x), "pass a float, an array or a symbol")
+        raise NumberError(place, "a real number", _text_of(x), "pass a float, an array or a symbol")
     return x
 
 
@@ -61,7 +61,7 @@ def several_numbers(where: str, argument: str, values: Any, n: int, fix: str) ->
     for x in listed:
         if not is_number(x):
             place = f"{where}: argument '{argument}' does not hold real numbers"
-            raise NumberError(place, f"{n} numbers", _shown(x), fix)
+            raise NumberError(place, f"{n} numbers", _text_of(x), fix)
     return listed
 
 
@@ -89,7 +89,7 @@ def mistaken(error: Exception, where: str, wanted: type | tuple[type, ...], got:
     return ArgumentError(where, expected, got, f"make one, for example with {made}")
 
 
-def unconverted(error: Exception, convert: Callable[..., Any]) -> Exception:
+def conversion_error(error: Exception, convert: Callable[..., Any]) -> Exception:
     """Return the error to raise when a conversion of numbers failed."""
     if isinstance(error, SixfoldError):
         return error
@@ -128,6 +128,6 @@ def _is_sequence(values: Any) -> bool:
         return False
 
 
-def _shown(x: Any) -> str:
+def _text_of(x: Any) -> str:
     plain = isinstance(x, (str, bytes, bool, complex, Decimal)) or x is None
     return quote(x) if plain else kind_of(x)

@@ -228,7 +228,7 @@ RULES: dict[Op, Rule] = {
 }
 
 
-def _fused(text: str, value: Callable[..., Any], llvm: str, opencl: str) -> Rule:
+def _fused_row(text: str, value: Callable[..., Any], llvm: str, opencl: str) -> Rule:
     """Return the row of a product and a sum with one rounding; it has no derivatives."""
     return _arithmetic(text, 3, value, lambda *_: (), llvm, "", opencl=opencl)
 
@@ -236,14 +236,16 @@ def _fused(text: str, value: Callable[..., Any], llvm: str, opencl: str) -> Rule
 _LLVM_FMA = "call {r} @llvm.fma.{s}"
 #: Operations that only a pass over programs makes; one rounding in kernels and in OpenCL.
 FUSED: dict[str, Rule] = {
-    "fma": _fused("{0} * {1} + {2}", lambda x, y, z: x * y + z, "llvm.fma", "fma({0}, {1}, {2})"),
-    "fms": _fused(
+    "fma": _fused_row(
+        "{0} * {1} + {2}", lambda x, y, z: x * y + z, "llvm.fma", "fma({0}, {1}, {2})"
+    ),
+    "fms": _fused_row(
         "{0} * {1} - {2}",
         lambda x, y, z: x * y - z,
         "minus := fneg {r} {2}\n" + _LLVM_FMA + "({r} {0}, {r} {1}, {r} {minus})",
         "fma({0}, {1}, -({2}))",
     ),
-    "fnma": _fused(
+    "fnma": _fused_row(
         "{2} - {0} * {1}",
         lambda x, y, z: z - x * y,
         "minus := fneg {r} {0}\n" + _LLVM_FMA + "({r} {minus}, {r} {1}, {r} {2})",

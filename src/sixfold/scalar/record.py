@@ -59,7 +59,7 @@ class Recorded:
     __ne__ = _refuse
 
 
-def recorded(name: str, size: int) -> tuple[Recorded, ...]:
+def recorded_inputs(name: str, size: int) -> tuple[Recorded, ...]:
     """Return inputs of a function: numbers known by a name and their place."""
     return tuple(Recorded(_hash(f"input {name} {k}".encode())) for k in range(size))
 

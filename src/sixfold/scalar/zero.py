@@ -123,7 +123,7 @@ def is_plain(*values: Any) -> bool:
 
 def is_one(x: Any) -> bool:
     """Return whether a number is exactly one, whatever the inputs of a program may be."""
-    value = x if isinstance(x, (int, float)) else getattr(x, "known", None)
+    value = x if isinstance(x, (int, float)) else getattr(x, "constant_value", None)
     return isinstance(value, (int, float)) and value == 1
 
 

@@ -18,6 +18,7 @@ from sixfold.scalar import (
     ZERO,
     Scalar,
     Zero,
+    conversion_error,
     dot,
     exact,
     is_number,
@@ -27,7 +28,6 @@ from sixfold.scalar import (
     several_numbers,
     sqrt,
     together,
-    unconverted,
 )
 
 Kind = TypeVar("Kind", bound=type)
@@ -65,10 +65,10 @@ def comparable(
             same = eq(self, other)
             return same if same is NotImplemented else not same
 
-        def hashed(self: Any) -> int:
+        def hash_of(self: Any) -> int:
             return hash(tuple(numbers(self)))
 
-        for name, method in (("__eq__", eq), ("__ne__", ne), ("__hash__", hashed)):
+        for name, method in (("__eq__", eq), ("__ne__", ne), ("__hash__", hash_of)):
             setattr(kind, name, method)
         return kind
 
@@ -274,7 +274,7 @@ class Linear(tuple[Any, ...]):
         except SixfoldError:
             raise
         except Exception as error:
-            raise unconverted(error, convert) from error
+            raise conversion_error(error, convert) from error
         return tuple.__new__(type(self), parts)
 
     def _mismatch(self, sign: str, other: Any) -> Exception:
@@ -441,15 +441,15 @@ def _about_axis(A: Matrix3, E: Matrix3) -> Matrix3 | None:
         return None
     sign = along if (k + n) % 2 == 0 else -along
 
-    def turned(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    def turn_pair(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
         return (c * x + s * y) * along, (c * y - s * x) * (sign * along)
 
     w = s * (A[i][i] - A[j][j]) - c * (A[i][j] + A[j][i])
     new: list[list[Scalar]] = [[ZERO] * 3 for _ in three]
     new[p][p], new[q][q] = A[i][i] - s * w, A[j][j] + s * w
     new[p][q], new[q][p] = (c * w + A[j][i]) * -sign, (c * w + A[i][j]) * -sign
-    new[p][n], new[q][n] = turned(A[i][k], A[j][k])
-    new[n][p], new[n][q] = turned(A[k][i], A[k][j])
+    new[p][n], new[q][n] = turn_pair(A[i][k], A[j][k])
+    new[n][p], new[n][q] = turn_pair(A[k][i], A[k][j])
     new[n][n] = A[k][k]
     return Matrix3(*(Vector3(*row) for row in new))
 

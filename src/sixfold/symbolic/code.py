@@ -39,7 +39,7 @@ from sixfold.runtime import (
 from sixfold.scalar import cos, sin
 from sixfold.show import block, folded, listing, plain
 from sixfold.symbolic.polynomial import COSINE, POSITION, RATE, SINE, Polynomial, Ring, Variable
-from sixfold.symbolic.shorthand import TITLES, chosen
+from sixfold.symbolic.shorthand import TITLES, term_names
 from sixfold.symbolic.simplify import horner_eval
 
 
@@ -151,7 +151,7 @@ def export(
     """
     require_model("export", model)
     word = _quantity_name(function)
-    _checked(language, dtype)
+    _check_options(language, dtype)
     if target is not None:
         one_of("export", "target", targets(), target)
         if language != "c":
@@ -240,11 +240,11 @@ def _object(
 
 def closed_form(equations: Any, language: str, terms: str, *, dtype: str = "double") -> Code:
     """Return functions of the closed forms; parameters are an argument p unless numbers."""
-    _checked(language, dtype)
-    words = [_WORDS[term][0] for term in chosen(terms)]
+    _check_options(language, dtype)
+    words = [_WORDS[term][0] for term in term_names(terms)]
     stem = stem_of(equations.model.name, language, max(words, key=len, default=""))
     values = equations.values
-    functions = [_function(equations, stem, term, values) for term in chosen(terms)]
+    functions = [_function(equations, stem, term, values) for term in term_names(terms)]
     about = comment(f"Sixfold: closed-form equations of motion of '{equations.model.name}'")
     files = _files(stem, about, functions, language, dtype, values)
     return Code(files, sum(f.program.flops() for f in functions))
@@ -327,7 +327,7 @@ def _each(forms: Any, value_of: Callable[[Variable], Any], symmetric: bool) -> A
     return [_each(x, value_of, False) for x in forms]
 
 
-def _checked(language: str, dtype: str) -> None:
+def _check_options(language: str, dtype: str) -> None:
     one_of("code", "language", LANGUAGES, language)
     one_of("code", "dtype", DTYPES, dtype)
     if dtype != "double" and language != "c":

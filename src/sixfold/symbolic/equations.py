@@ -96,7 +96,7 @@ class Equations:
     @property
     def values(self) -> dict[str, float]:
         """The parameters that occur, by name, and their values in the model."""
-        used = self.forms.used
+        used = self.forms.used_fields
         found = {
             v.name: v.value for v in self.ring.variables if v.value is not None and v.exponent(used)
         }

@@ -102,7 +102,7 @@ class Forms:
         return [self.polynomial(x) for x in s.model.gather(tau)]
 
     @cached_property
-    def used(self) -> int:
+    def used_fields(self) -> int:
         """The fields of all variables that M, G or the potential energy contain."""
         rows = [*self.M, self.G, [self.potential_energy]]
         return reduce(or_, (key for row in rows for form in row for key in form.terms), 0)
@@ -208,11 +208,11 @@ def values_at(ring: Ring, q: Array, v: Array, a: Array | None = None) -> dict[Va
     return values
 
 
-def evaluated(forms: Any, values: dict[Variable, Any], rows: int) -> Array:
+def evaluate(forms: Any, values: dict[Variable, Any], rows: int) -> Array:
     """Return nested lists of polynomials as an array with one row for each state."""
     if isinstance(forms, Polynomial):
         return np.broadcast_to(np.asarray(forms.evaluate(values.__getitem__), float), (rows,))
-    return np.stack([evaluated(x, values, rows) for x in forms], axis=1)
+    return np.stack([evaluate(x, values, rows) for x in forms], axis=1)
 
 
 def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dict[str, float]:
@@ -237,7 +237,7 @@ def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dic
     force = weight + np.abs(pairs["M"][1]).max() * np.square(v).sum(axis=1).max()
     errors: dict[str, float] = {}
     for name, (form, expected) in pairs.items():
-        found = evaluated(form, values, samples)
+        found = evaluate(form, values, samples)
         scale = force if name in "VG" else np.abs(expected).max()
         errors[name] = float(np.abs(found - expected).max() / (scale or 1.0))
         if not errors[name] <= TOLERANCE:

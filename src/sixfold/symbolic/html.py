@@ -11,7 +11,7 @@ from typing import Any
 from sixfold.errors import visible
 from sixfold.symbolic.latex import latex
 from sixfold.symbolic.polynomial import COSINE, SINE, Angle, Ring, Variable
-from sixfold.symbolic.shorthand import TITLES, chosen, entries, number_text, used_angles
+from sixfold.symbolic.shorthand import TITLES, entries, number_text, term_names, used_angles
 from sixfold.symbolic.simplify import Power, Product, Sum, Term
 
 # -- the page: light and dark, with contents
@@ -140,7 +140,7 @@ def _parts(equations: Any, terms: str) -> tuple[list[str], list[tuple[str, str, 
     sections = []
     if angles := used_angles(equations, terms):
         sections.append(("Shorthand", "", _shorthand(write, angles)))
-    for term in chosen(terms):
+    for term in term_names(terms):
         lines = "\n".join(_entry(write, entry) for entry in entries(equations, term))
         source = latex(equations, term, shorthand=True, document=False)
         sections.append((TITLES[term], source, lines))
@@ -219,7 +219,7 @@ class Markup:
 
     def pieces(self, total: Sum) -> list[str]:
         """Return the parts of a sum, each with its sign."""
-        return total.written(self._term, self._bracket)
+        return total.map_parts(self._term, self._bracket)
 
     def _bracket(self, product: Product) -> list[str]:
         inner = self.pieces(product.inner)

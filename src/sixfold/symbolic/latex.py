@@ -7,7 +7,7 @@ from typing import Any
 
 from sixfold.errors import visible
 from sixfold.symbolic.polynomial import COSINE, SINE, Angle, Ring, Variable
-from sixfold.symbolic.shorthand import TITLES, chosen, entries, number_text, used_angles
+from sixfold.symbolic.shorthand import TITLES, entries, number_text, term_names, used_angles
 from sixfold.symbolic.simplify import Power, Product, Sum, Term
 
 _AS_TEXT = {c: f"\\{c}" for c in "_&%$#{}"}
@@ -29,7 +29,7 @@ def latex(equations: Any, terms: str, *, shorthand: bool, document: bool) -> str
     """Return one aligned block for each term."""
     write = Writer(equations.ring, shorthand)
     blocks = []
-    for term in chosen(terms):
+    for term in term_names(terms):
         lines = [line for entry in entries(equations, term) for line in _equation(write, entry)]
         if lines:
             title = f"% {TITLES[term]}\n"
@@ -38,7 +38,7 @@ def latex(equations: Any, terms: str, *, shorthand: bool, document: bool) -> str
     if shorthand and (angles := used_angles(equations, terms)):
         blocks.insert(0, _definitions(write, angles))
     text = "\n".join(blocks) + "\n"
-    return DOCUMENT % (_escaped(equations.model.name), text) if document else text
+    return DOCUMENT % (_escape(equations.model.name), text) if document else text
 
 
 def _definitions(write: Writer, angles: list[int]) -> str:
@@ -85,7 +85,7 @@ class Writer:
 
     def pieces(self, total: Sum) -> list[str]:
         """Return the parts of a sum, each with its sign."""
-        return total.written(self._term, self._bracket)
+        return total.map_parts(self._term, self._bracket)
 
     def _bracket(self, product: Product) -> list[str]:
         inner = self.pieces(product.inner)
@@ -163,11 +163,11 @@ def symbol_name(name: str) -> str:
     match = re.fullmatch(r"(al|be|ga)(\d+)", name)
     if match:
         return f"{GREEK[match[1]]}_{{{match[2]}}}"
-    letter, rest = _escaped(name[0]), _escaped(name[1:])
+    letter, rest = _escape(name[0]), _escape(name[1:])
     return f"{letter}_{{{rest}}}" if rest else letter
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Return a name as text: nothing in it is a command of LaTeX."""
     return "".join(_AS_TEXT.get(c, c) for c in visible(name))
 

@@ -374,7 +374,7 @@ def _quotient(x: Any, y: Any) -> Any:
     return x / y
 
 
-def _turned(
+def _cos_sin_of_sum(
     ring: Ring, multiples: dict[int, int], constant: float
 ) -> tuple[Polynomial, Polynomial]:
     """Return cosine and sine of a combination of angles and a constant."""
@@ -406,7 +406,7 @@ def cos_sin(angle: Polynomial) -> tuple[Polynomial, Polynomial]:
                 "an angle that is no whole multiple of joint positions",
                 "use whole ratios for coupled joints and in transforms of joints of your own",
             )
-    return _turned(ring, {k: n for k, n in multiples.items() if n}, constant)
+    return _cos_sin_of_sum(ring, {k: n for k, n in multiples.items() if n}, constant)
 
 
 def _apply(op: Op, x: Any, *rest: Any) -> Polynomial:

@@ -1,6 +1,6 @@
 """Equations as text in the lecture's shorthand: S2 = sin q2, C(2+3) = cos(q2 + q3), SS, CC and SC.
 
-`written` prints a sum in it, one line or broken; `read` takes such text, with products by
+`sum_text` prints a sum in it, one line or broken; `read` takes such text, with products by
 juxtaposition as the lecture prints them, back to a polynomial.
 """
 
@@ -46,7 +46,7 @@ class Entry:
         return nest(self.form)
 
 
-def chosen(terms: str) -> list[str]:
+def term_names(terms: str) -> list[str]:
     """Return the terms named in a list such as "M,V,G"."""
     if not isinstance(terms, str):
         raise OptionError("equations", "terms", TERMS, terms)
@@ -106,7 +106,7 @@ def factors(ring: Ring, powers: tuple[Power, ...]) -> list[str]:
     return [words[k] + label(ring.angles[k]) for k in order] + plain
 
 
-def written(ring: Ring, total: Sum, width: int = 0, indent: str = "    ") -> str:
+def sum_text(ring: Ring, total: Sum, width: int = 0, indent: str = "    ") -> str:
     """Return a sum as text, in lines of at most `width` columns if given."""
     pieces = _pieces(ring, total)
     if not pieces:
@@ -277,12 +277,12 @@ def text(equations: Any, terms: str, width: int) -> str:
     ring, name = equations.ring, visible(equations.model.name)
     lines = [f"{name}: M(q) qdd + V(q, qd) + G(q) + F = tau"]
     lines += ["S2 = sin q2, C(2+3) = cos(q2 + q3), SS = S S, SC = S C, CC = C C", ""]
-    for term in chosen(terms):
+    for term in term_names(terms):
         lines.append(f"{TITLES[term]} {term}" + _note(equations, term))
         for entry in entries(equations, term):
             index = f"[{','.join(map(str, entry.indices))}]" if entry.indices else ""
             head = f"  {term}{index} = "
-            body = written(ring, entry.value, width - len(head), " " * 6)
+            body = sum_text(ring, entry.value, width - len(head), " " * 6)
             lines.append(head + body)
         lines.append("")
     return "\n".join(lines + legend(equations))
@@ -317,7 +317,7 @@ def used_angles(equations: Any, terms: str) -> list[int]:
             if isinstance(part, Product):
                 walk(part.inner)
 
-    for term in chosen(terms):
+    for term in term_names(terms):
         for entry in entries(equations, term):
             walk(entry.value)
     angles = equations.ring.angles

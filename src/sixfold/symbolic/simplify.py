@@ -54,7 +54,7 @@ class Sum:
 
     parts: tuple[Term | Product, ...]
 
-    def written(
+    def map_parts(
         self, term: Callable[[Term], str], bracket: Callable[[Product], list[str]]
     ) -> list[str]:
         """Return the parts as pieces of text: one for a term, several for a bracket."""
@@ -213,7 +213,7 @@ def _pairs(ring: Ring) -> list[Pair]:
 
 def squares(ring: Ring, terms: Terms, done: int = 0) -> Terms:
     """Choose for each angle between {1, SS}, {1, CC} and {CC, SS} by the number of terms."""
-    angle = next((a for a in ring.angles[done:] if _squared(a.sine, terms)), None)
+    angle = next((a for a in ring.angles[done:] if _has_square(a.sine, terms)), None)
     if angle is None:
         return terms
     after = ring.angles.index(angle) + 1
@@ -238,7 +238,7 @@ def squares(ring: Ring, terms: Terms, done: int = 0) -> Terms:
     return {k: x for k, x in result.items() if x}
 
 
-def _squared(sine: Variable, terms: Terms) -> bool:
+def _has_square(sine: Variable, terms: Terms) -> bool:
     return any(sine.exponent(key) == 2 for key in terms)
 
 
@@ -251,10 +251,10 @@ Value = Callable[[Variable], Any]
 def horner_eval(form: Polynomial, value_of: Value) -> Any:
     """Return the value of a polynomial by nested factors, over any kind of number."""
     terms = simplify(form.ring, form.terms)
-    return _nested(form.ring, terms, value_of)
+    return _horner(form.ring, terms, value_of)
 
 
-def _nested(ring: Ring, terms: dict[int, Any], value_of: Value) -> Any:
+def _horner(ring: Ring, terms: dict[int, Any], value_of: Value) -> Any:
     """Take out the variable that most terms share, until none is shared."""
     if not terms:
         return ZERO
@@ -269,8 +269,8 @@ def _nested(ring: Ring, terms: dict[int, Any], value_of: Value) -> Any:
     variable = ring.variables[best]
     with_it = {k - variable.one: x for k, x in terms.items() if variable.exponent(k)}
     without = {k: x for k, x in terms.items() if not variable.exponent(k)}
-    inner = _nested(ring, with_it, value_of) * value_of(variable)
-    return inner + _nested(ring, without, value_of) if without else inner
+    inner = _horner(ring, with_it, value_of) * value_of(variable)
+    return inner + _horner(ring, without, value_of) if without else inner
 
 
 def _monomial(ring: Ring, key: int, number: float, value_of: Value) -> Any:

@@ -175,7 +175,7 @@ def right_angle(angle: float, tolerance: float) -> tuple[Scalar, Scalar] | None:
     return (1.0, ZERO, -1.0, ZERO)[k], (ZERO, 1.0, ZERO, -1.0)[k]
 
 
-def squared(E: Matrix3, tolerance: float) -> Matrix3:
+def snap_right_angles(E: Matrix3, tolerance: float) -> Matrix3:
     """Return a rotation whose turns about x, y, z are right angles where they nearly are."""
     result = IDENTITY3
     for axis, angle in zip(reversed(IDENTITY3), reversed(roll_pitch_yaw(E)), strict=True):
@@ -246,7 +246,7 @@ def symbolic_model(
     limit: int = MAX_WORK,
 ) -> SymbolicModel:
     """Return a model's tree over polynomials."""
-    model = rounded(aligned(model), angle_tolerance)
+    model = round_placements(align_axes(model), angle_tolerance)
     ring = Ring(limit=limit)
     q = [symbol(ring, ring.variable(f"q{k + 1}", POSITION)) for k in range(model.nq)]
     qd = [symbol(ring, ring.variable(f"qd{k + 1}", RATE)) for k in range(model.nv)]
@@ -301,18 +301,18 @@ def unit_quaternions(ring: Ring, model: Model, q: list[Polynomial]) -> None:
 # -- axes
 
 
-def rounded(model: Model, tolerance: float) -> Model:
+def round_placements(model: Model, tolerance: float) -> Model:
     """Return the model with placements turned by exact right angles where they nearly are."""
     if tolerance <= MIN_RELATIVE_CONSTANT:
         return model
     bodies = tuple(
-        replace(b, placement=Transform(squared(b.placement.E, tolerance), b.placement.r))
+        replace(b, placement=Transform(snap_right_angles(b.placement.E, tolerance), b.placement.r))
         for b in model.bodies
     )
     return replace(model, bodies=bodies)
 
 
-def aligned(model: Model) -> Model:
+def align_axes(model: Model) -> Model:
     """Return the model with body frames turned so that every slanted joint axis becomes z."""
     turns = [_to_z(getattr(body.joint, "axis", None)) for body in model.bodies]
     if not any(turns):

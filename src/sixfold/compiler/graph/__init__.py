@@ -5,7 +5,7 @@ from sixfold.compiler.graph.derivative import gradient, jacobian
 from sixfold.compiler.graph.numpy_functions import traced_array
 from sixfold.compiler.graph.passes import optimise, trace
 from sixfold.compiler.graph.program import Program
-from sixfold.compiler.graph.repeat import unrolled, value_at
+from sixfold.compiler.graph.repeat import unroll, value_at
 from sixfold.compiler.graph.rolled import NotRolled, Rolled
 
 __all__ = [
@@ -19,6 +19,6 @@ __all__ = [
     "optimise",
     "trace",
     "traced_array",
-    "unrolled",
+    "unroll",
     "value_at",
 ]

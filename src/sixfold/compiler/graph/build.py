@@ -67,7 +67,7 @@ class Graph:
             raise TypeError(NO_VALUE)
         ends = tuple(self.lift(x) for x in outputs)
         program = Program(self.inputs, tuple(self.nodes), ends, tuple(self.evaluations))
-        return _without_carried(program) if self.carried else program
+        return _remove_bodies(program) if self.carried else program
 
     def carry(self) -> Node:
         """Return a value that is carried from round to round, for the body of a repetition."""
@@ -91,15 +91,15 @@ class Graph:
         """
         count, number = itertools.count(), len(self.evaluations)
 
-        def bounded(numbers: Sequence[Scalar]) -> list[Node]:
+        def add_boundaries(numbers: Sequence[Scalar]) -> list[Node]:
             return [
                 Node(self, self.keep(Boundary(number, next(count)), self.lift(x))) for x in numbers
             ]
 
-        inside = [bounded(numbers) for numbers in lists]
+        inside = [add_boundaries(numbers) for numbers in lists]
         # a function that evaluates others inside would break the count of evaluations
         self.evaluations.append(Evaluation((), ()))
-        results = bounded(function(*inside))
+        results = add_boundaries(function(*inside))
         arguments = tuple(x.index for numbers in inside for x in numbers)
         self.evaluations[number] = Evaluation(arguments, tuple(x.index for x in results), shared)
         return results
@@ -126,7 +126,7 @@ class Graph:
         op, x, *_ = self.nodes[k]
         return x if op == CONST else None
 
-    def _negated(self, k: int) -> int | None:
+    def _negand(self, k: int) -> int | None:
         """Return x when node k is -x."""
         node = self.nodes[k]
         return node[1] if node[0] == NEG else None
@@ -142,7 +142,7 @@ class Graph:
             return b
         if y == 0.0:
             return a
-        minus_a, minus_b = self._negated(a), self._negated(b)
+        minus_a, minus_b = self._negand(a), self._negand(b)
         if minus_b is not None:
             return self.sub(a, minus_b)
         if minus_a is not None:
@@ -160,7 +160,7 @@ class Graph:
             return self.neg(b)
         if a == b:
             return self.constant(0.0)
-        minus_a, minus_b = self._negated(a), self._negated(b)
+        minus_a, minus_b = self._negand(a), self._negand(b)
         if minus_b is not None:
             return self.add(a, minus_b)
         if minus_a is not None:
@@ -181,7 +181,7 @@ class Graph:
                 return b
             if x < 0.0:
                 return self.neg(self.mul(self.constant(-x), b))
-        minus_a, minus_b = self._negated(a), self._negated(b)
+        minus_a, minus_b = self._negand(a), self._negand(b)
         if minus_a is not None:
             return self.neg(self.mul(minus_a, b))
         if minus_b is not None:
@@ -201,7 +201,7 @@ class Graph:
             return a
         if y is not None and math.frexp(y)[0] in (0.5, -0.5):
             return self.mul(a, self.constant(1.0 / y))
-        minus_a, minus_b = self._negated(a), self._negated(b)
+        minus_a, minus_b = self._negand(a), self._negand(b)
         if minus_a is not None:
             return self.neg(self.div(minus_a, b))
         if minus_b is not None:
@@ -236,7 +236,7 @@ class Graph:
                 return arguments[1]
             if values[0] is not None:
                 return arguments[1] if values[0] > 0 else arguments[2]
-        minus = self._negated(arguments[0])
+        minus = self._negand(arguments[0])
         if minus is not None and RULES[op].parity == "odd":
             return self.neg(self.apply(op, minus))
         if minus is not None and RULES[op].parity == "even":
@@ -257,7 +257,7 @@ def inside(nodes: Sequence[tuple[Any, ...]], carried: Collection[int] | None = N
     return found
 
 
-def _without_carried(program: Program) -> Program:
+def _remove_bodies(program: Program) -> Program:
     """Leave out what bodies of repetitions did when they were traced."""
     bodies = inside(program.nodes)
     if not bodies.isdisjoint(program.outputs):
@@ -295,7 +295,7 @@ class Node:
         self.graph, self.index = graph, index
 
     @property
-    def known(self) -> float | None:
+    def constant_value(self) -> float | None:
         """The number itself, if it is the same for every input."""
         return self.graph._value(self.index)
 

@@ -14,7 +14,7 @@ from typing import Any
 from sixfold.compiler.graph.build import Graph, Node
 from sixfold.compiler.graph.passes import live
 from sixfold.compiler.graph.program import CONST, INPUT, Final, Program, Repeat, operands
-from sixfold.compiler.graph.repeat import record, unrolled
+from sixfold.compiler.graph.repeat import record, unroll
 from sixfold.scalar import RULES, ZERO, Op, Scalar
 
 
@@ -46,7 +46,7 @@ def gradient(program: Program, inputs: Sequence[int]) -> Program:
         program: as traced, without fused operations.
         inputs: numbers of the inputs to differentiate by.
     """
-    program = unrolled(program)
+    program = unroll(program)
     copy = _Copy.of(program)
     adjoint: list[Scalar] = [ZERO] * len(program.nodes)
     for k in program.outputs:

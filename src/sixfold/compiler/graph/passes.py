@@ -75,10 +75,10 @@ def without_boundaries(program: Program) -> Program:
     """Return a program folded across the boundaries of its evaluations."""
     if not any(isinstance(op, Boundary) for op, *_ in program.nodes):
         return program
-    return folded(program)
+    return fold(program)
 
 
-def folded(program: Program) -> Program:
+def fold(program: Program) -> Program:
     """Return a program traced anew: nothing twice, and folded across boundaries."""
     graph = Graph(inputs=program.inputs)
     number: dict[int, int] = {}
@@ -232,7 +232,7 @@ class _Copy:
     outside: tuple[int, ...]  # values they need in addition to the arguments and constants
     form: tuple[int, ...]  # equal for copies that do the same
 
-    def taken(self, program: Program) -> list[int]:
+    def inputs(self, program: Program) -> list[int]:
         """Return what the subroutine takes: arguments that it reads, then values from outside."""
         read = {a for k in self.own for a in program.nodes[k][1:]}
         return [*(a for a in self.arguments if a in read), *self.outside]
@@ -269,7 +269,7 @@ def with_calls(program: Program) -> Program:
     ]
     if not equal:
         return without_boundaries(program)
-    return live(folded(_calling(program, [], _apart(equal))))
+    return live(fold(_calling(program, [], _apart(equal))))
 
 
 def _groups(program: Program, evaluations: Sequence[Evaluation]) -> list[list[_Copy]]:
@@ -304,7 +304,7 @@ def _copy(
     """Return what lies between arguments and results, and its form."""
     nodes = program.nodes
     place = {a: k for k, a in enumerate(arguments)}
-    values = tuple(_unsigned(program, nodes[k][1])[0] for k in results)
+    values = tuple(_strip_sign(program, nodes[k][1])[0] for k in results)
     first = min(arguments, default=0)  # what comes before depends on no argument
     needed: set[int] = set()
     stack = list(values)
@@ -341,7 +341,7 @@ def _copy(
     return _Copy(arguments, results, values, tuple(own), extra, tuple(form[k] for k in values))
 
 
-def _unsigned(program: Program, k: int) -> tuple[int, bool]:
+def _strip_sign(program: Program, k: int) -> tuple[int, bool]:
     """Return x and whether node k is -x rather than x."""
     op, *arguments = program.nodes[k]
     return (arguments[0], True) if op == NEG else (k, False)
@@ -349,7 +349,7 @@ def _unsigned(program: Program, k: int) -> tuple[int, bool]:
 
 def _subroutine(program: Program, copy: _Copy) -> Program:
     """Return the operations of one copy as a program of their own."""
-    taken = copy.taken(program)
+    taken = copy.inputs(program)
     nodes: list[tuple[Any, ...]] = [(INPUT, k) for k in range(len(taken))]
     number = {a: k for k, a in enumerate(taken)}
 
@@ -372,7 +372,7 @@ def _subroutine(program: Program, copy: _Copy) -> Program:
     own = set(copy.own)
     ends = tuple(number[k] for k in copy.values if k in own)
     found = Program(len(taken), tuple(nodes), ends)
-    return folded(found) if inside else found
+    return fold(found) if inside else found
 
 
 def _calling(program: Program, main: Sequence[_Copy], others: Sequence[Sequence[_Copy]]) -> Program:
@@ -393,8 +393,8 @@ def _calling(program: Program, main: Sequence[_Copy], others: Sequence[Sequence[
         before[theirs[0]] = c
     bodies: list[Program | None] = [None] * len(main)
     for group in others:
-        bodies += [folded(live(_subroutine(program, group[0])))] * len(group)
-    taken = [copy.taken(program) for copy in copies]
+        bodies += [fold(live(_subroutine(program, group[0])))] * len(group)
+    taken = [copy.inputs(program) for copy in copies]
     needed: set[int] = set()
     stack = list(program.outputs)
     while stack:
@@ -429,7 +429,7 @@ def _calling(program: Program, main: Sequence[_Copy], others: Sequence[Sequence[
                 number[k] = put(Final(n), calls[there])
             else:
                 number[k] = put(COPY, put(Result(n), calls[there]))
-            if _unsigned(program, arguments[0])[1]:
+            if _strip_sign(program, arguments[0])[1]:
                 number[k] = put(NEG, number[k])
         elif isinstance(op, Boundary):
             number[k] = number[arguments[0]]

@@ -75,7 +75,7 @@ def _body(graph: Graph, first: list[int], last: list[int]) -> tuple[Program, lis
     body = Graph()
     number = {a: body.input().index for a in (*first, *outside)}
 
-    def lifted(a: int) -> int:
+    def lift(a: int) -> int:
         if a not in number:
             assert nodes[a][0] == CONST
             number[a] = body.constant(nodes[a][1])
@@ -83,14 +83,14 @@ def _body(graph: Graph, first: list[int], last: list[int]) -> tuple[Program, lis
 
     for k in sorted(own):
         op, *arguments = nodes[k]
-        known = [lifted(a) for a in arguments]
+        known = [lift(a) for a in arguments]
         # subroutines are not looked for inside
         number[k] = known[0] if isinstance(op, Boundary) else copy_operation(body, op, known)
-    ends = tuple(lifted(k) for k in last)
+    ends = tuple(lift(k) for k in last)
     return live(Program(body.inputs, tuple(body.nodes), ends)), outside
 
 
-def unrolled(program: Program) -> Program:
+def unroll(program: Program) -> Program:
     """Return a program with all rounds of its repetitions written out."""
     if not program.bodies():
         return program

@@ -68,7 +68,7 @@ class ColumnGraph(Graph):
             self.columns.append(array)
         return self.source("column", number).index
 
-    def _known(self, k: int) -> Any:
+    def _constants(self, k: int) -> Any:
         """Return the values of a node that is a constant or a column, None for any other."""
         op, x, *_ = self.nodes[k]
         if op == CONST:
@@ -77,8 +77,8 @@ class ColumnGraph(Graph):
             return self.columns[self.sources[x][1]]
         return None
 
-    def _folded(self, rule: Callable[..., Any], *arguments: int) -> int | None:
-        values = [self._known(k) for k in arguments]
+    def _fold_columns(self, rule: Callable[..., Any], *arguments: int) -> int | None:
+        values = [self._constants(k) for k in arguments]
         if any(x is None for x in values) or not any(isinstance(x, np.ndarray) for x in values):
             return None
         with np.errstate(all="ignore"):
@@ -87,33 +87,33 @@ class ColumnGraph(Graph):
 
     def add(self, a: int, b: int) -> int:
         """A + b."""
-        found = self._folded(np.add, a, b)
+        found = self._fold_columns(np.add, a, b)
         return super().add(a, b) if found is None else found
 
     def sub(self, a: int, b: int) -> int:
         """A - b."""
-        found = self._folded(np.subtract, a, b)
+        found = self._fold_columns(np.subtract, a, b)
         return super().sub(a, b) if found is None else found
 
     def mul(self, a: int, b: int) -> int:
         """A b."""
-        found = self._folded(np.multiply, a, b)
+        found = self._fold_columns(np.multiply, a, b)
         return super().mul(a, b) if found is None else found
 
     def div(self, a: int, b: int) -> int:
         """A / b."""
-        found = self._folded(np.divide, a, b)
+        found = self._fold_columns(np.divide, a, b)
         return super().div(a, b) if found is None else found
 
     def neg(self, a: int) -> int:
         """-a."""
-        found = self._folded(np.negative, a)
+        found = self._fold_columns(np.negative, a)
         return super().neg(a) if found is None else found
 
     def apply(self, op: Op, *arguments: int) -> int:
         """Any other operation; those that NumPy rounds as kernels do are folded on columns."""
         exact = op in (Op.ABS, Op.SIGN, Op.SQRT)
-        found = self._folded(getattr(np, RULES[op].numpy), *arguments) if exact else None
+        found = self._fold_columns(getattr(np, RULES[op].numpy), *arguments) if exact else None
         return super().apply(op, *arguments) if found is None else found
 
 
@@ -549,7 +549,7 @@ def sweeps(
     kinds = [item for item in recorder.items if not item.witness]
     outs = [[_result(c, o, k) for o, c, k in _flat_results(outputs)] for outputs in items]
     ends = [_result(c, o, k) for o, c, k in _flat_results(wholes)]
-    needed = _needed(recorder, kinds, outs, ends)
+    needed = _needed_values(recorder, kinds, outs, ends)
     sweep = _sweep_of_loops(recorder, kinds, needed)
     total = max(sweep.values(), default=0) + 1
     passed: list[list[Key]] = [[] for _ in range(total)]
@@ -638,7 +638,7 @@ def _passes(graph: ColumnGraph, nodes: Iterable[int]) -> set[Key]:
     return found
 
 
-def _needed(
+def _needed_values(
     recorder: Recorder, kinds: list[Item], outs: Sequence[Sequence[Result]], ends: Sequence[Result]
 ) -> set[Key]:
     """Return the values between parent and child that results depend on."""
@@ -692,7 +692,7 @@ class _Split:
             else:
                 self.home.append(max(self.home[a] for a in arguments))
 
-    def visited(self, s: int, starts: Iterable[int]) -> tuple[set[int], set[int]]:
+    def visit(self, s: int, starts: Iterable[int]) -> tuple[set[int], set[int]]:
         """Return the nodes that sweep s computes for some results, and the stored ones it reads."""
         inside: set[int] = set()
         kept: set[int] = set()
@@ -721,7 +721,7 @@ class _Split:
             for s in reversed(range(len(fixed))):
                 starts = [node for _, node in fixed[s]]
                 starts += [k for k in kept if self.home[k] == s]
-                inside, earlier = self.visited(s, starts)
+                inside, earlier = self.visit(s, starts)
                 kept |= earlier
                 for k in inside:
                     if self.home[k] < 0 and self.graph.nodes[k][0] not in CHEAP | {INPUT, CONST}:
@@ -738,7 +738,7 @@ class _Split:
         place: dict[Key, int],
     ) -> tuple[Part, tuple[NDArray[np.float64], ...]]:
         """Return the program of sweep s and the columns it reads."""
-        inside, kept = self.visited(s, [node for _, node in results])
+        inside, kept = self.visit(s, [node for _, node in results])
         sources: list[Source] = []
         columns: dict[int, int] = {}
         number: dict[int, int] = {}

@@ -2,12 +2,12 @@
 
 from sixfold.compiler.llvm.layout.signature import Layout
 from sixfold.compiler.llvm.modules.scan import Scan
-from sixfold.compiler.llvm.modules.straight import supported
+from sixfold.compiler.llvm.modules.straight import has_machine_code
 from sixfold.compiler.llvm.runtime import cache, result_memory
 from sixfold.compiler.llvm.runtime.cross import TARGETS, cross_object, ptx_text
 from sixfold.compiler.llvm.runtime.jit import host, lanes, usual_environment
 from sixfold.compiler.llvm.runtime.kernel import Kernel, toolchain
-from sixfold.compiler.llvm.runtime.long_kernel import build, loaded
+from sixfold.compiler.llvm.runtime.long_kernel import build, load
 from sixfold.compiler.llvm.runtime.scan_kernel import ScanKernel, build_scan
 from sixfold.compiler.llvm.runtime.xla import XlaHandler, content_digest
 from sixfold.compiler.llvm.text.writer import SUPPORTED
@@ -25,12 +25,12 @@ __all__ = [
     "cache",
     "content_digest",
     "cross_object",
+    "has_machine_code",
     "host",
     "lanes",
-    "loaded",
+    "load",
     "ptx_text",
     "result_memory",
-    "supported",
     "toolchain",
     "usual_environment",
 ]

@@ -238,7 +238,7 @@ def _program(
         and _work(graphs().optimise(program)) > MAX_STRAIGHT_OPERATIONS
     ):
         return rolled, data
-    if not llvm.supported(program) or (form is None and _too_long(program)):
+    if not llvm.has_machine_code(program) or (form is None and _too_long(program)):
         return None, None
     return program, None
 
@@ -283,7 +283,7 @@ def _unpack(function: str, kept: bytes, layout: Layout) -> Kernel:
     text, data = kept[16 : 16 + sizes[0]], kept[16 + sizes[0] : 16 + sum(sizes)]
     code = kept[16 + sum(sizes) :]
     lanes = llvm.lanes(layout.dtype)
-    kernel: Kernel = llvm.loaded(function, text.decode(), layout, lanes, code, data=data or None)
+    kernel: Kernel = llvm.load(function, text.decode(), layout, lanes, code, data=data or None)
     return kernel
 
 
@@ -328,7 +328,7 @@ def user_kernel(
             program = graphs().jacobian(program, range(start, start + prod(shapes[along])))
             outputs = tuple((*output, *shapes[along]) for output in outputs)
         layout = llvm.Layout(tuple(shapes), outputs, dtype)
-        if not llvm.supported(program):
+        if not llvm.has_machine_code(program):
             missing = sorted(program.names() - llvm.SUPPORTED)
             raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")
         kernel, _ = llvm.build(name, program, layout, doc=function.__doc__ or "")

@@ -72,7 +72,7 @@ def scan_kernel(
         return known[0]
     with announce(name):
         program = graphs().trace(step, scan.sizes, boundaries=True)
-        if not llvm.supported(program) or program.length > MAX_STEP_NODES:
+        if not llvm.has_machine_code(program) or program.length > MAX_STEP_NODES:
             return None
         kernel = llvm.build_scan(program, scan, lanes=lanes)
     if key is not None:
@@ -210,7 +210,7 @@ def adjoint_kernel(
         return [*flat[: sum(carried)], spent[0] + cost, *flat[sum(carried) :]]
 
     with announce(name):
-        program = graphs().unrolled(graphs().trace(step, sizes))
+        program = graphs().unroll(graphs().trace(step, sizes))
         starts = list(accumulate(sizes, initial=0))
         reverse = graphs().gradient(program, [k for a in by for k in range(*starts[a : a + 2])])
         whole = graphs().trace(backward, scan.sizes)
@@ -247,7 +247,7 @@ def gradient_kernel(
         return [*replay(program, numbers), *replay(reverse, [*numbers, 1.0])]
 
     with announce(name):
-        program = graphs().unrolled(graphs().trace(lambda *lists: [function(*lists)], sizes))
+        program = graphs().unroll(graphs().trace(lambda *lists: [function(*lists)], sizes))
         starts = list(accumulate(sizes, initial=0))
         reverse = graphs().gradient(program, [k for a in by for k in range(*starts[a : a + 2])])
         layout = llvm.Layout(tuple((n,) for n in sizes), ((), *((sizes[a],) for a in by)))
@@ -268,7 +268,7 @@ def second_order(
         sizes: lengths of the lists.
         by: places of the lists to differentiate by, one after the other in the results.
     """
-    program = graphs().unrolled(graphs().trace(lambda *lists: [function(*lists)], sizes))
+    program = graphs().unroll(graphs().trace(lambda *lists: [function(*lists)], sizes))
     starts = list(accumulate(sizes, initial=0))
     places = [k for a in by for k in range(*starts[a : a + 2])]
     first = graphs().gradient(program, places)

@@ -149,7 +149,7 @@ def run_kernel(kernel: Kernel, arrays: Sequence[Array], lead: Shape, out: Sequen
         lead: common leading shape.
         out: one array for each output, apart from the inputs and from each other.
     """
-    call = kernel.unbounded if get_threads() == 1 else kernel.quick
+    call = kernel.on_one_thread if get_threads() == 1 else kernel.quick
     if call is not None and call(*arrays, *out) is not None:
         return
     ufunc = kernel.ufunc_for(sum(x.nbytes for x in (*arrays, *out)), prod(lead))

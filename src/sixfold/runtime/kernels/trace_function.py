@@ -31,7 +31,7 @@ def graph_of(
         shapes: shapes of one state's arguments.
     """
     program, outputs = trace(function, shapes)
-    return graphs().optimise(graphs().unrolled(program)), outputs
+    return graphs().optimise(graphs().unroll(program)), outputs
 
 
 @dataclass(frozen=True)

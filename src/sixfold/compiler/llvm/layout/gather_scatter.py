@@ -25,7 +25,7 @@ def gather(
     Strided arrays, if there can be any, are in their slots already.
     """
     block = Block(W, layout.scalar, whole)
-    head = _named("gather", W, whole, f"{PLACE}, i64 %strided")
+    head = _header("gather", W, whole, f"{PLACE}, i64 %strided")
     number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
     values: dict[int, str] = {}
     start = 0
@@ -55,7 +55,7 @@ def gather(
     return block.function(head)
 
 
-def _named(name: str, W: int, whole: bool, arguments: str = PLACE) -> str:
+def _header(name: str, W: int, whole: bool, arguments: str = PLACE) -> str:
     """Return name and arguments of a function between rows and a tile."""
     label = f"{name}_{W}" if whole else f"{name}_short_{W}"
     return f"{label}({arguments})"
@@ -75,7 +75,7 @@ def scatter(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     for o, part in enumerate(slices):
         texts.append(_scatter_output(program, layout, cut, W, o, part, f"_of{o}"))
         block.lines.append(f"  call void @scatter_of{o}_{W}({PLACE})")
-    return "\n".join([*texts, block.function(_named("scatter", W, True))])
+    return "\n".join([*texts, block.function(_header("scatter", W, True))])
 
 
 def _scatter_output(
@@ -87,7 +87,7 @@ def _scatter_output(
     block = Block(W, layout.scalar, True)
     values = results(block, program, cut)[part]
     block.put([(block.rows(len(layout.inputs) + output), values)])
-    return block.function(_named(f"scatter{mark}", W, True), ends=False)
+    return block.function(_header(f"scatter{mark}", W, True), ends=False)
 
 
 MAX_STRAIGHT_COLUMNS = 64  #: Columns of an output up to which it is written by straight-line code.
@@ -213,7 +213,7 @@ def _scatter_wide(
         columns.append(block.emit(f"load {block.real}, ptr {found}, align {item * W}"))
     block.store(pointers, [partial(str, column) for column in columns])
     block.lines += ["  %next = add i64 %k, 1", "  br label %columns", "done:"]
-    return "\n".join([*tables, block.function(_named(f"scatter{mark}", W, True))])
+    return "\n".join([*tables, block.function(_header(f"scatter{mark}", W, True))])
 
 
 def store_constants(program: Program, layout: Layout, cut: Plan, W: int) -> str:
@@ -247,7 +247,7 @@ def scatter_short(layout: Layout, W: int) -> str:
     starts = list(itertools.accumulate((W * size for size in sizes), initial=0))
     total = max(starts[-1], 1)
     lines = [
-        f"define internal void @{_named('scatter', W, False)} noinline {{",
+        f"define internal void @{_header('scatter', W, False)} noinline {{",
         "entry:",
         *scratch.alloc("%spare", total),
         "  %stop = add i64 %row, %valid",

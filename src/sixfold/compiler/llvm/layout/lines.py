@@ -171,7 +171,7 @@ class _Text:
         listed = ", ".join(f"i32 {m}" for m in mask)
         return self.emit(f"shufflevector {kind} {a}, {kind} {b}, <{len(mask)} x i32> <{listed}>")
 
-    def transposed(self, places: str, group: str) -> list[str]:
+    def transpose(self, places: str, group: str) -> list[str]:
         """Return eight columns of the tile as a vector for each row; a table has their places.
 
         Halves of columns are joined as they are loaded, which leaves two steps of three.
@@ -201,7 +201,7 @@ class _Text:
             found += [self.shuffle(x, y, high), self.shuffle(u, v, high)]
         return found
 
-    def permuted(self, a: str, index: str, b: str) -> str:
+    def permute(self, a: str, index: str, b: str) -> str:
         """Return the numbers of two vectors that make a line."""
         return self.emit(f"call {_LINE} {_PERMUTE}({_LINE} {a}, {_INDEX} {index}, {_LINE} {b})")
 
@@ -237,7 +237,7 @@ def _block(output: int, size: int, past: bool) -> str:
     groups, rest = divmod(size, LANES)
     text = _Text(past)
     text.lines += [f"define internal void @{name}(ptr %writer, ptr %tile) noinline {{", "entry:"]
-    ends = text.transposed(f"@{columns}", str(groups))
+    ends = text.transpose(f"@{columns}", str(groups))
     before = [*text.vectors(_ENDS)[-1:], *ends[:-1]]
     text.put_vectors(_ENDS, ends)
     index = text.vectors(_INDICES, _INDEX)
@@ -248,10 +248,10 @@ def _block(output: int, size: int, past: bool) -> str:
     text.lines += ["  br label %group", "group:"]
     phis = len(text.lines)
     text.lines.append(f"  %bytes = mul i64 %at, {LINE_BYTES}")
-    rows = text.transposed(f"@{columns}", "%at")
+    rows = text.transpose(f"@{columns}", "%at")
     for s, row in enumerate(rows):
         to = text.at(text.word(_LINES + 8 * s, "ptr"), "%bytes") if s else "%to"
-        text.line(text.permuted(f"%before{s}", index[s], row), to)
+        text.line(text.permute(f"%before{s}", index[s], row), to)
     text.lines.append("  %next = add i64 %at, 1")
     following = text.at("%to", LINE_BYTES)
     second = text.at(usual, LINE_BYTES)
@@ -288,7 +288,7 @@ def _tails(text: _Text, rows: Sequence[str], index: Sequence[str], rest: int, of
         after = f"after{s}" if s < LANES - 1 else "row_end"
         text.lines += [f"  br i1 {some}, label %tail{s}, label %{after}", f"tail{s}:"]
         turned = [(LANES - rest + n) % LANES for n in range(LANES)]
-        line = text.permuted(row, index[s], text.shuffle(ends[s], ends[s], turned))
+        line = text.permute(row, index[s], text.shuffle(ends[s], ends[s], turned))
         text.line(line, text.at(text.word(_LINES + 8 * s, "ptr"), offset))
         text.lines += [f"  br label %{after}", f"{after}:"]
 

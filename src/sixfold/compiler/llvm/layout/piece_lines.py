@@ -195,7 +195,7 @@ class PieceLines:
         start, size = self.starts[group.output], self.sizes[group.output]
         columns = Columns(self.block, lambda c: self.block.slot(self.results[start + c]))
         for row, column in group.lines:
-            line = self.block.joined(
+            line = self.block.join_parts(
                 [columns.chunk(c, row) for c in range(column, column + LANES, SIDE)]
             )
             place = (row * size + column) * ITEM

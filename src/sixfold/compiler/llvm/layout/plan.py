@@ -116,7 +116,7 @@ class Routine:
     #: Place of a carried value; rounds end when it is positive in no lane of a group.
     going: int | None = None
 
-    def moved(self) -> list[int]:
+    def results_to_move(self) -> list[int]:
         """Return which results are not in the place of the next round's input."""
         if not self.feeds:
             return []
@@ -138,7 +138,7 @@ class Run:
     results: tuple[tuple[int, int], ...]
     returned: int | None = None  #: The first slot of its results, where the routine returns them.
 
-    def left(self, slot: Mapping[int, int]) -> list[tuple[int, int]]:
+    def results_to_copy(self, slot: Mapping[int, int]) -> list[tuple[int, int]]:
         """Return which results have to be copied, because their nodes have other slots."""
         first = self.returned
         return [(n, k) for n, k in self.results if first is None or slot[k] != first + n]
@@ -176,7 +176,7 @@ class Plan:
         """Return this plan and those of routines, at any depth."""
         return [self, *(plan for r in self.routines for plan in r.plan.all_plans())]
 
-    def placed(self, outside: dict[int, int], slots: int | None = None) -> Plan:
+    def with_slots(self, outside: dict[int, int], slots: int | None = None) -> Plan:
         """Return the plan with other slots for values from outside, and perhaps another tile size.
 
         Args:
@@ -193,12 +193,14 @@ class Plan:
             inputs={k: new(slot) for k, slot in self.inputs.items()},
             results=tuple(map(new, self.results)),
             slots=self.slots if slots is None else slots,
-            routines=tuple(replace(r, plan=r.plan.placed(outside, slots)) for r in self.routines),
+            routines=tuple(
+                replace(r, plan=r.plan.with_slots(outside, slots)) for r in self.routines
+            ),
         )
 
     def in_tile(self, slots: int) -> Plan:
         """Return the plan, with its routines, in a tile of so many slots."""
-        return self.placed({}, slots)
+        return self.with_slots({}, slots)
 
     def verify(self, program: Program, block: Plan | None = None) -> Plan:
         """Return the plan if it computes the program; raise InternalError where it does not.
@@ -277,13 +279,13 @@ class _Check:
             here: set[int] = set()
             lines: Sequence[Group] = plan.lines.groups[p] if plan.lines else ()
             for n, k in enumerate(members):
-                lines = self._written(lines, n)
+                lines = self._check_lines(lines, n)
                 if k in done:
                     raise _wrong(f"node {k} is computed twice")
                 self._compute(k, here)
                 here.add(k)
                 done.add(k)
-            if self._written(lines, len(members)):
+            if self._check_lines(lines, len(members)):
                 raise _wrong(f"lines are written after more operations than piece {p} has")
         self._results(done)
 
@@ -389,7 +391,7 @@ class _Check:
                 raise _wrong(f"node {k} is not result {place} of repetition {node}")
             self._write(k, self.plan.slot.get(k))
 
-    def _written(self, groups: Sequence[Group], operations: int) -> list[Group]:
+    def _check_lines(self, groups: Sequence[Group], operations: int) -> list[Group]:
         """Check the columns of lines that are due after so many operations; return the rest."""
         now, left = due(groups, operations)
         for group in now:

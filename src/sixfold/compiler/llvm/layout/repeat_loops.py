@@ -42,7 +42,7 @@ def routine_functions(
         own = f"{name}_r{r}"
         body, how = routine.program, routine.plan
         texts += [piece(body, layout, how, p, W, own) for p in range(len(how.pieces))]
-        if routine.moved():
+        if routine.results_to_move():
             texts.append(_advance(routine, layout, W, own))
         if routine.going is not None:
             texts.append(_going(routine, routine.going, layout, W, own))
@@ -52,7 +52,7 @@ def routine_functions(
         routine = cut.routines[run.routine]
         texts.append(_run(layout, cut, run, W, name, i))
         texts.append(_enter(program, layout, cut, run, W, f"{name}_enter{i}"))
-        if run.left(cut.slot):
+        if run.results_to_copy(cut.slot):
             texts.append(_leave(routine, layout, cut, run, W, f"{name}_leave{i}"))
     return texts
 
@@ -82,7 +82,7 @@ def _leave(routine: Routine, layout: Layout, cut: Plan, run: Run, W: int, name: 
             value = result(block, routine.program, routine.plan, n)
         block.write(cut.slot[k], value)
 
-    return _copies(layout, cut, W, f"{name}_{W}", list(run.left(cut.slot)), copy)
+    return _copies(layout, cut, W, f"{name}_{W}", list(run.results_to_copy(cut.slot)), copy)
 
 
 #: Values that one function copies at most: LLVM takes its time by the square of a long function.
@@ -115,7 +115,7 @@ def _copies(
 def _advance(routine: Routine, layout: Layout, W: int, name: str) -> str:
     """Return the function by which results become the inputs of the next round."""
     block = tile_block(layout, routine.plan, W)
-    values = {n: result(block, routine.program, routine.plan, n) for n in routine.moved()}
+    values = {n: result(block, routine.program, routine.plan, n) for n in routine.results_to_move()}
     for n, value in values.items():
         block.write(routine.plan.inputs[n], value)
     return block.function(f"{name}_advance_{W}(ptr %tile)")
@@ -175,7 +175,9 @@ def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
     leave = [f"  call void @{name}_leave{i}_{W}(ptr %tile_leave)"]
     rounds = f"@{name}_r{run.routine}_rounds_{W}"
     place = (run.returned or 0) * W * layout.item
-    ends = every_block("leave", "between", leave, "end", size) if run.left(cut.slot) else ()
+    ends = (
+        every_block("leave", "between", leave, "end", size) if run.results_to_copy(cut.slot) else ()
+    )
     lines = [
         f"define internal void @{name}_run{i}_{W}(ptr %tiles, i64 %count) noinline {{",
         "entry:",
@@ -225,7 +227,7 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
             lines += every_block(here, label, body, after, size)
             lines.append(f"{after}:")
             label = after
-    if routine.moved():
+    if routine.results_to_move():
         body = [f"  call void @{name}_advance_{W}(ptr %tile_advance)"]
         lines.append("  br label %advance")
         lines += every_block("advance", label, body, "again", size)

@@ -255,7 +255,7 @@ class _Planner:
                 self.slot[k] = self._more(1)
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
-        routines, runs = placed_routines(
+        routines, runs = place_routines(
             nodes, self.routines, self.routine_of, self.slot, self.home, self.returned
         )
         large = self.program.length > MAX_OPERATIONS
@@ -324,7 +324,7 @@ class _Planner:
         ends: dict[int, list[int]] = {}
         for p, members in enumerate(self.pieces):
             free += ends.pop(p - 1, ())
-            finals = self._returned(p, outputs, ends)
+            finals = self._place_results(p, outputs, ends)
             for k in (*finals, *members):
                 last = self.home[self.final[k]] if k in self.final else -1
                 kept = k in outputs or last > p or (last == p and k in finals)
@@ -334,7 +334,7 @@ class _Planner:
                 if k not in outputs:
                     ends.setdefault(last, []).append(self.slot[k])
 
-    def _returned(self, p: int, outputs: set[int], ends: dict[int, list[int]]) -> list[int]:
+    def _place_results(self, p: int, outputs: set[int], ends: dict[int, list[int]]) -> list[int]:
         """Give results of the repetitions before a piece the slots that are returned to.
 
         Return all these results; those that need another slot have none yet.  Slots that are free
@@ -432,7 +432,7 @@ def outside_inputs(nodes: Nodes, body: Program, each: Sequence[int], first: int)
     ]
 
 
-def placed_routines(
+def place_routines(
     nodes: Nodes,
     routines: Sequence[Routine],
     routine_of: Mapping[int, int],
@@ -461,7 +461,7 @@ def placed_routines(
         region, inputs = routines[r].region, routines[r].plan.inputs.items()
         taken = tuple((s, arguments[n]) for n, s in inputs if s in region)
         outside = {s: slot[arguments[n]] for n, s in inputs if s not in region}
-        placed[r] = replace(routines[r], plan=routines[r].plan.placed(outside))
+        placed[r] = replace(routines[r], plan=routines[r].plan.with_slots(outside))
         results = tuple(finals.get(k, ()))
         runs.append(Run(k, before[k], r, op.rounds, taken, results, returned.get(k)))
     return tuple(placed), tuple(sorted(runs, key=lambda run: run.before))

@@ -27,7 +27,7 @@ _NEW = 93  # place of PyArray_New in NumPy's C interface
 @lru_cache(maxsize=1)
 def symbols() -> dict[str, int]:
     """Return the addresses that entries refer to, by name; empty where there is no short way."""
-    if not _as_expected():
+    if not _has_known_layout():
         return {}
     return {
         "sixfold_array_type": id(np.ndarray),
@@ -68,7 +68,7 @@ def _address(name: str) -> int:
     return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
 
 
-def _as_expected() -> bool:
+def _has_known_layout() -> bool:
     """Return whether arrays lie in memory as the code takes them to."""
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False

@@ -91,7 +91,11 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
     stages = _stages(cut, inner)
     number = len(stages)
-    parts += [_expect(scan, W, n, number) for n in range(number) if _expected(scan, W, n, number)]
+    parts += [
+        _prefetch(scan, W, n, number)
+        for n in range(number)
+        if _rows_to_prefetch(scan, W, n, number)
+    ]
     parts.append(_driver(scan, cut, stages, layout, W, triple))
     return "\n".join(parts)
 
@@ -180,7 +184,7 @@ def _gather(name: str, scan: Scan, cut: Plan, arrays: Sequence[int], W: int) -> 
     return _in_parts(name, _PLACE, sizes, part)
 
 
-def _moved(cut: Plan) -> list[int]:
+def _results_to_move(cut: Plan) -> list[int]:
     """Return which carried results are not in place when a step is done."""
     return [n for n, slot in enumerate(cut.results) if cut.inputs.get(n, slot) != slot]
 
@@ -188,7 +192,7 @@ def _moved(cut: Plan) -> list[int]:
 def _advance(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     """Return @advance: results become what is carried, where they are not in place already."""
     block = Block(W, layout.scalar)
-    values = {n: result(block, program, cut, n) for n in _moved(cut)}
+    values = {n: result(block, program, cut, n) for n in _results_to_move(cut)}
     for n, value in values.items():
         block.write(cut.inputs[n], value)
     return block.function("advance(ptr %tile)")
@@ -236,22 +240,22 @@ def _lost(program: Program, layout: Layout, cut: Plan, W: int) -> str:
 _LINE = 64  #: Bytes that a processor fetches at once.
 
 
-def _expect(scan: Scan, W: int, p: int, pieces: int) -> str:
-    """Return @expect_p: have output rows of a step fetched while the step is computed.
+def _prefetch(scan: Scan, W: int, p: int, pieces: int) -> str:
+    """Return @prefetch_p: have output rows of a step fetched while the step is computed.
 
     Each piece fetches its share; a processor waits for no more than a few lines at a time.
     """
     block = _Rows(W, scan.scalar, whole=True)  # to fetch what is not there does no harm
-    for a, lane in _expected(scan, W, p, pieces):
+    for a, lane in _rows_to_prefetch(scan, W, p, pieces):
         pointer = block.lanes_of(len(scan.sizes) + a)[lane]
         size = block.item * scan.carried[a]
         for offset in (*range(0, size, _LINE), size - 1):
             where = block.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
             block.lines.append(f"  call void @llvm.prefetch.p0(ptr {where}, i32 1, i32 3, i32 1)")
-    return block.function(f"expect_{p}({_PLACE})")
+    return block.function(f"prefetch_{p}({_PLACE})")
 
 
-def _expected(scan: Scan, W: int, p: int, pieces: int) -> list[tuple[int, int]]:
+def _rows_to_prefetch(scan: Scan, W: int, p: int, pieces: int) -> list[tuple[int, int]]:
     """Return the output rows that a piece has fetched: which array, which lane."""
     rows = [(a, lane) for a in range(len(scan.carried)) for lane in range(W)]
     return rows[p * len(rows) // pieces : (p + 1) * len(rows) // pieces]
@@ -317,8 +321,8 @@ def _driver(
         before = [*run_calls(how, W, p, kind), *sincos_calls(layout, how, W, p, f"_{n}")]
         lines += [f"early{n}:", *before, f"  br label %{name}"]
         calls = []
-        if _expected(scan, W, n, len(stages)):
-            calls.append(with_rows(f"expect_{n}", name, "%out"))
+        if _rows_to_prefetch(scan, W, n, len(stages)):
+            calls.append(with_rows(f"prefetch_{n}", name, "%out"))
         calls.append(f"  call void @{kind}_{p}_{W}(ptr %tile_{name})")
         each(name, f"early{n}", calls, after)
     lines += [
@@ -329,7 +333,7 @@ def _driver(
         "  br label %put",
     ]
     each("put", "writing", [with_rows("write", "put", "%out")], "carry_in")
-    if _moved(cut):
+    if _results_to_move(cut):
         lines += ["carry_in:", "  br label %carry"]
         each("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
     else:

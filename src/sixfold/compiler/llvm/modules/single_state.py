@@ -181,7 +181,7 @@ class _Entry:
             also = emit(f"icmp eq ptr {array}, @sixfold_none")
             nothing = emit(f"and i1 {nothing}, {also}")
         lines += [f"  br i1 {nothing}, label %make, label %given", "given:"]
-        targets = self._given(given, rows, several, pointers, steps)
+        targets = self._check_results(given, rows, several, pointers, steps)
         lines += [
             *(f"  call void @sixfold_incref(ptr {array})" for array in given),
             "  br label %given_end",
@@ -206,7 +206,7 @@ class _Entry:
         self._run(rows, [*pointers, *where], [*steps, *map(str, sizes)])
         return "%result" if outputs == 1 else self._tuple()
 
-    def _given(
+    def _check_results(
         self, given: list[str], rows: str, several: str, pointers: list[str], steps: list[str]
     ) -> list[str]:
         """Test result arrays that are given; return where their data is."""

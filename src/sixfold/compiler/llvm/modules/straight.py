@@ -48,7 +48,7 @@ MIN_STREAMING_BYTES = 1 << 24
 MIN_STREAMING_ROWS = 256
 
 
-def supported(program: Program) -> bool:
+def has_machine_code(program: Program) -> bool:
     """Return whether every operation of a program has machine code."""
     return program.names() <= SUPPORTED
 

@@ -69,7 +69,7 @@ def source_digest(*packages: str) -> str:
 
 def read(name: str) -> bytes | None:
     """Return the payload of a file, or None if there is no whole, sound file of ours."""
-    with contextlib.suppress(OSError, struct.error), _opened() as where:
+    with contextlib.suppress(OSError, struct.error), _open_folder() as where:
         if where is None:
             return None
         # a name that leads elsewhere is not followed, and no pipe is waited for
@@ -88,7 +88,7 @@ def read(name: str) -> bytes | None:
 
 def write(name: str, payload: bytes) -> None:
     """Keep a payload; a folder that cannot be written is not an error, nor is a full disk."""
-    with contextlib.suppress(OSError), _opened(make=True) as where:
+    with contextlib.suppress(OSError), _open_folder(make=True) as where:
         if where is None:
             return
         _sweep(where.path)
@@ -205,7 +205,7 @@ class _Folder(NamedTuple):
 
 
 @contextlib.contextmanager
-def _opened(make: bool = False) -> Iterator[_Folder | None]:
+def _open_folder(make: bool = False) -> Iterator[_Folder | None]:
     """Yield the folder if there is one and nobody else can write to it."""
     where = folder()
     if where is not None and make:

@@ -156,7 +156,7 @@ class WithEmptyArrays:
         start = x.ndim - len(core)
         if start < 0 or x.shape[start:] != core:
             fix = "pass arrays whose last axes have the sizes of the signature"
-            raise ShapeError(self.name, self.signature, f"(..., {_listed(core)})", x.shape, fix)
+            raise ShapeError(self.name, self.signature, f"(..., {_as_list(core)})", x.shape, fix)
         return x.shape[:start]
 
     def _empty(self, given: Any, shape: Shape) -> Any:
@@ -164,9 +164,9 @@ class WithEmptyArrays:
         if given is None:
             return np.empty(shape, self.layout.dtype)
         if given.shape != shape:
-            raise ShapeError(self.name, "out", f"({_listed(shape)})", given.shape, "make it that")
+            raise ShapeError(self.name, "out", f"({_as_list(shape)})", given.shape, "make it that")
         return given
 
 
-def _listed(shape: Sequence[int]) -> str:
+def _as_list(shape: Sequence[int]) -> str:
     return ", ".join(map(str, shape))

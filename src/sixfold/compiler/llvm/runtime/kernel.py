@@ -50,14 +50,14 @@ class Kernel:
         #: given; returns None for anything else.
         self.quick: Any = None
         #: Takes plain arrays of any number of states, on this thread alone; else returns None.
-        self.unbounded: Any = None
+        self.on_one_thread: Any = None
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
             plain = single_state.builtin(address, name, single_state.NO_FALLBACK, loaded)
             other = PooledCalls(plain, call, layout)
             call = single_state.builtin(address, name, other, loaded)
             self.quick = single_state.builtin(address, name, None, loaded)
-            self.unbounded = other.unbounded
+            self.on_one_thread = other.on_one_thread
         object.__setattr__(self, "__call__", call)  # see __slots__
 
     def _describe(
@@ -131,7 +131,7 @@ class Kernel:
     @property
     def graph(self) -> Program | Rolled:
         """The optimised program."""
-        return _parsed(self.text)
+        return _parse(self.text)
 
     @property
     def llvm_ir(self) -> str:
@@ -199,7 +199,7 @@ class PooledCalls:
         self.plain, self.ufunc, self.layout = plain, ufunc, layout
         self.inputs, self.bytes_each = len(layout.inputs), sum(layout.output_sizes) * layout.item
 
-    def unbounded(self, *given: Any, **options: Any) -> Any:
+    def on_one_thread(self, *given: Any, **options: Any) -> Any:
         """Evaluate plain arrays of any number of states; give None for anything else."""
         if options:
             return None
@@ -224,7 +224,7 @@ class PooledCalls:
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         """Evaluate arrays of any kind."""
-        found = None if options else self.unbounded(*arrays)
+        found = None if options else self.on_one_thread(*arrays)
         return self.ufunc(*arrays, **options) if found is None else found
 
 
@@ -232,10 +232,10 @@ def rebuild(
     name: str, text: str, layout: Layout, lanes: int, doc: str = "", data: bytes | None = None
 ) -> Kernel:
     """Return the kernel of an optimised program's text, as pickles keep it."""
-    return compiled(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc, data)[0]
+    return compile_text(name, text, layout, min(lanes, jit.lanes(layout.dtype)), doc, data)[0]
 
 
-def compiled(
+def compile_text(
     name: str, text: str, layout: Layout, lanes: int, doc: str = "", data: bytes | None = None
 ) -> tuple[Kernel, bytes]:
     """Compile an optimised program, or find its code by its text; return kernel and code."""
@@ -265,12 +265,12 @@ ROLLED = "rolled"  #: Begins the text of a program with loops over items.
 _OBJECTS = 4096  # bytes of the Python objects of a kernel, roughly
 
 
-def _parsed(text: str) -> Program | Rolled:
+def _parse(text: str) -> Program | Rolled:
     return Rolled.parse(text) if text.startswith(ROLLED) else Program.parse(text)
 
 
 def _module(text: str, layout: Layout, lanes: int) -> str:
-    program, triple = _parsed(text), jit.host()[0]
+    program, triple = _parse(text), jit.host()[0]
     if isinstance(program, Rolled):
         return rolled.module(program, layout, lanes, triple)
     return straight.module(program, layout.dense, lanes, triple, jit.permutes())

@@ -20,7 +20,7 @@ from sixfold.compiler.llvm.layout.schedule import MAX_OPERATIONS
 from sixfold.compiler.llvm.layout.signature import Layout
 from sixfold.compiler.llvm.modules import one_state
 from sixfold.compiler.llvm.runtime import jit
-from sixfold.compiler.llvm.runtime.kernel import Kernel, code_for, compiled
+from sixfold.compiler.llvm.runtime.kernel import Kernel, code_for, compile_text
 from sixfold.compiler.llvm.runtime.limits import check_length
 from sixfold.forks import renew_in_child
 from sixfold.progress import working
@@ -46,14 +46,14 @@ class LongKernel(Kernel):
     @property
     def few(self) -> Kernel:
         """The kernel for one or two states."""
-        return self._parts.get("few") or self._made("few")
+        return self._parts.get("few") or self._make("few")
 
     @property
     def many(self) -> Kernel:
         """The kernel for any number of states."""
-        return self._parts.get("many") or self._made("many")
+        return self._parts.get("many") or self._make("many")
 
-    def _made(self, part: str) -> Kernel:
+    def _make(self, part: str) -> Kernel:
         with _making:
             if part not in self._parts:
                 if part == "many":
@@ -104,9 +104,9 @@ class LongKernel(Kernel):
         """Take plain arrays of not too many states, and return None for anything else."""
         return self._plain("quick", given)
 
-    def unbounded(self, *given: Any) -> Any:
+    def on_one_thread(self, *given: Any) -> Any:
         """Take any number of states, on this thread alone."""
-        return self._plain("unbounded", given)
+        return self._plain("on_one_thread", given)
 
     def _plain(self, call: str, given: Sequence[Any]) -> Any:
         few = self._parts.get("few")
@@ -187,10 +187,10 @@ def build(
     lanes = lanes or jit.lanes(layout.dtype)
     if straight and text.count("\n") > MAX_OPERATIONS:
         return LongKernel(name, text, layout, lanes, doc), b""
-    return compiled(name, text, layout, lanes, doc, data)
+    return compile_text(name, text, layout, lanes, doc, data)
 
 
-def loaded(
+def load(
     name: str, text: str, layout: Layout, lanes: int, code: bytes, data: bytes | None = None
 ) -> Kernel:
     """Return the kernel of what `build` made."""

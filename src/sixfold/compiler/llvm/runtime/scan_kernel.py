@@ -44,7 +44,7 @@ class ScanKernel:
     @property
     def graph(self) -> Outlined:
         """The optimised program of one step, and the block that it calls."""
-        return parsed(self.texts)
+        return parse_step(self.texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as texts; the code is made again, or found in the cache, where it is loaded."""
@@ -71,9 +71,9 @@ class ScanKernel:
         """
         if len(outputs[0]) == 0 or steps == 0:
             return False
-        return self.prepared(arrays, outputs, steps, every)()
+        return self.prepare(arrays, outputs, steps, every)()
 
-    def prepared(
+    def prepare(
         self,
         arrays: Sequence[NDArray[Any]],
         outputs: Sequence[NDArray[Any]],
@@ -89,7 +89,7 @@ class ScanKernel:
         pointers = self._pointers(*data_pointers(held))
 
         def call(_: Any = held) -> bool:
-            return _ended(self._run(pointers, strides, len(outputs[0]), steps, every))
+            return _check_code(self._run(pointers, strides, len(outputs[0]), steps, every))
 
         return call
 
@@ -136,10 +136,10 @@ class ScanKernel:
             Whether what is carried has left the finite numbers in the end.
         """
         pointers = self._pointers(*data_pointers(arrays))
-        return _ended(self._run(pointers, self._words(*strides), rows, steps, every))
+        return _check_code(self._run(pointers, self._words(*strides), rows, steps, every))
 
 
-def _ended(code: int) -> bool:
+def _check_code(code: int) -> bool:
     """Return whether what is carried has left the finite numbers, by what a run returns."""
     if code == NO_MEMORY:
         raise KernelMemoryError(
@@ -154,24 +154,24 @@ def build_scan(program: Program, scan: Scan, *, lanes: int | None = None) -> Sca
     """Compile a step that takes what `scan` says, or find its code by its text."""
     assert len(program.outputs) == sum(scan.carried) and program.inputs == sum(scan.sizes)
     texts = [optimise(part).text() for part in with_subroutine(program) if part is not None]
-    return _built(texts, scan, lanes or jit.lanes(scan.dtype))
+    return _build(texts, scan, lanes or jit.lanes(scan.dtype))
 
 
 def rebuild_scan(texts: Sequence[str], scan: Scan, lanes: int) -> ScanKernel:
     """Return the kernel of a step's optimised texts, as pickles keep it."""
-    return _built(texts, scan, min(lanes, jit.lanes(scan.dtype)))
+    return _build(texts, scan, min(lanes, jit.lanes(scan.dtype)))
 
 
-def _built(texts: Sequence[str], scan: Scan, W: int) -> ScanKernel:
+def _build(texts: Sequence[str], scan: Scan, W: int) -> ScanKernel:
     key = cache.digest("scan", *texts, repr(scan), str(W), *toolchain())
     code = cache.read(key)
     if code is None:
-        code = jit.object_code(module(parsed(texts), scan, W, jit.host()[0]))
+        code = jit.object_code(module(parse_step(texts), scan, W, jit.host()[0]))
         cache.write(key, code)
     return ScanKernel(texts, scan, W, code)
 
 
-def parsed(texts: Sequence[str]) -> Outlined:
+def parse_step(texts: Sequence[str]) -> Outlined:
     """Return the optimised program of a step, and the block that it calls, from their texts."""
     step, *block = map(Program.parse, texts)
     return Outlined(step, block[0] if block else None)

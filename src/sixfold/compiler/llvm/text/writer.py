@@ -134,7 +134,7 @@ class Block:
             if wanted.isdisjoint(group) or all(k in found for k in group):
                 continue
             halves = [
-                self.transposed(
+                self.transpose(
                     [
                         self.emit(f"load {self.few}, ptr {self.place(p, start)}, align {self.item}")
                         for p in pointers[lane : lane + self.side]
@@ -145,7 +145,7 @@ class Block:
             for j, k in enumerate(group):
                 if k in wanted and k not in found:
                     found.add(k)
-                    yield k, self.joined([half[j] for half in halves])
+                    yield k, self.join_parts([half[j] for half in halves])
         for k in sorted(wanted - found):
             vector = "undef"
             for lane, pointer in enumerate(pointers):
@@ -163,7 +163,7 @@ class Block:
         kind = f"<{len(mask)} x i32>"
         return self.emit(f"shufflevector {self.few} {a}, {self.few} {b}, {kind} <{listed}>")
 
-    def transposed(self, rows: Sequence[str]) -> list[str]:
+    def transpose(self, rows: Sequence[str]) -> list[str]:
         """Return the columns of a square block."""
         shuffle = self.shuffle
         if len(rows) == 2:
@@ -179,7 +179,7 @@ class Block:
             shuffle(high, high2, (2, 3, 6, 7)),
         ]
 
-    def joined(self, parts: list[str]) -> str:
+    def join_parts(self, parts: list[str]) -> str:
         """Return one vector of all lanes, or two of half of them, as one."""
         if len(parts) == 1:
             return parts[0]
@@ -202,7 +202,7 @@ class Block:
             for lane in range(0, self.W, self.side):
                 square = [self.part(value(), lane) for value in values[start : start + self.side]]
                 for pointer, row in zip(
-                    pointers[lane : lane + self.side], self.transposed(square), strict=True
+                    pointers[lane : lane + self.side], self.transpose(square), strict=True
                 ):
                     where = self.place(pointer, start)
                     self.lines.append(f"  store {self.few} {row}, ptr {where}, align {self.item}")
@@ -248,12 +248,12 @@ class Block:
         kind = f"<{self.side} x i32>"
         return self.emit(f"shufflevector {self.real} {value}, {self.real} undef, {kind} <{mask}>")
 
-    def widened(self, value: str) -> str:
+    def widen(self, value: str) -> str:
         """Return a value in double precision, in which other functions are computed."""
         wide, _ = types(self.W)
         return value if wide == self.real else self.emit(f"fpext {self.real} {value} to {wide}")
 
-    def narrowed(self, value: str) -> str:
+    def narrow(self, value: str) -> str:
         """Return a double-precision value in the block's own precision."""
         wide, _ = types(self.W)
         return value if wide == self.real else self.emit(f"fptrunc {wide} {value} to {self.real}")
@@ -283,8 +283,8 @@ class Block:
         text, r = BY_NAME[op].llvm, self.real
         if text.startswith("@"):  # a function of `llvm.text`, in double precision
             wide, _ = types(self.W)
-            arguments = ", ".join(f"{wide} {self.widened(a)}" for a in x)
-            return self.narrowed(self.emit(f"call {wide} {text}_{self.W}({arguments})"))
+            arguments = ", ".join(f"{wide} {self.widen(a)}" for a in x)
+            return self.narrow(self.emit(f"call {wide} {text}_{self.W}({arguments})"))
         if text.startswith("llvm."):
             arguments = ", ".join(f"{r} {a}" for a in x)
             return self.emit(f"call {r} @{text}.{self.suffix}({arguments})")
