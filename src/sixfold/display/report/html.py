@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
@@ -494,22 +495,26 @@ def page(motion: Record, picture: Figure, title: str, content: Content | None = 
         f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in said
     )
     notes = "<br>".join(escape(note) for note in picture.notes[:8])
-    filled = {
+    values = {
         "title": escape(visible(title)),
         "subtitle": escape(_subtitle(motion, title)),
         "summary": rows,
         "cards": "" if content is None else content.cards,
         "notes": f'<div class="card notes">Not drawn: {notes}</div>' if notes else "",
         "versions": escape(versions()),
-        "style": _asset("style.css"),
-        "script": "\n".join(_asset(name) for name in SCRIPTS),
+        "style": page_file("style.css"),
+        "script": "\n".join(page_file(name) for name in SCRIPTS),
         "data": json_text(data),
     }
-    # one pass over the template, so that nothing inside a value is taken for a place in it
-    head, *rest = _asset("page.html").split("{{")
-    return head + "".join(
-        filled[name] + after for name, after in (piece.split("}}", 1) for piece in rest)
-    )
+    return fill_page("page.html", values)
+
+
+def fill_page(template: str, values: Mapping[str, str]) -> str:
+    """Return a template of the folder `page` with its places `{{name}}` filled."""
+    # one pass, so that nothing inside a value is taken for a place
+    head, *rest = page_file(template).split("{{")
+    pieces = (piece.split("}}", 1) for piece in rest)
+    return head + "".join(values[name] + after for name, after in pieces)
 
 
 def _subtitle(motion: Record, title: str) -> str:
@@ -519,5 +524,6 @@ def _subtitle(motion: Record, title: str) -> str:
     return " · ".join(parts if title == name else [visible(name), *parts])
 
 
-def _asset(name: str) -> str:
+def page_file(name: str) -> str:
+    """Return the text of a file of the folder `page`."""
     return (files("sixfold.display.report") / "page" / name).read_text(encoding="utf-8")

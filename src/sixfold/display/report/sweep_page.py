@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.display.report.html import versions
+from sixfold.display.report.html import fill_page, page_file, versions
 from sixfold.errors import visible
 from sixfold.files import write_files
 from sixfold.model import Model
@@ -117,57 +116,22 @@ def _page(study: StudyFile, found: Sweep) -> str:
     if study.model is not None:
         parts.insert(0, visible(study.model.name))
     parts.append(f"{found.seconds:.1f} s")
-    style = (files("sixfold.display.report") / "page" / "style.css").read_text(encoding="utf-8")
     more = f"<p class='subtitle'>and {left} more numbers</p>" if left else ""
     plots = "".join(_plot(number, varied, came.get(number.name)) for number in numbers)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="generator" content="sixfold">
-<title>{escape(visible(study.title))}</title>
-<style>{style}{_STYLE}</style>
-</head>
-<body>
-<header><div>
-<h1>{escape(visible(study.title))}</h1>
-<p class="subtitle">{escape(" · ".join(parts))}</p>
-</div></header>
-<main class="sweep">
-<section class="card"><h2>What varied</h2>{_varied_table(study)}</section>
-<section class="card wide"><h2>What came out</h2>{_result_table(numbers)}{more}</section>
-<section class="plots">{plots}</section>
-</main>
-<footer>Study {escape(found.digest)}. Histograms show the middle 99 % of all rows, with the mean and
-the band from 5 % to 95 %; points show {len(next(iter(outputs.values()))):,} rows against the number
-that they follow most (Spearman's rank correlation). Written by {escape(versions())}.</footer>
-</body>
-</html>
-"""
-
-
-_STYLE = """
-main.sweep { grid-template-columns: minmax(0, 1fr); }
-.sweep .card { padding: 14px 18px; overflow-x: auto; }
-.sweep h2 { font-size: 16px; margin: 0 0 8px; }
-.sweep table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
-.sweep th, .sweep td { text-align: right; padding: 4px 10px; white-space: nowrap;
-  border-bottom: 1px solid var(--faint); font-weight: 400; }
-.sweep thead th { color: var(--soft); }
-.sweep th:first-child, .sweep td.words { text-align: left; white-space: normal; }
-.sweep small { color: var(--soft); margin-left: 4px; }
-.sweep .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(330px, 1fr));
-  gap: 14px; }
-.sweep .card .subtitle { font-size: 12.5px; margin: 6px 0 2px; }
-.sweep h3 { font-size: 13.5px; font-weight: 600; margin: 0 0 4px; overflow-wrap: anywhere; }
-.sweep svg { display: block; width: 100%; height: auto; }
-.sweep svg text { font-size: 10px; fill: var(--soft); }
-.bars rect { fill: #4f7cac; } .band { fill: var(--accent); opacity: .12; }
-.mean { stroke: var(--accent); stroke-width: 1.5; } .base { stroke: var(--line); }
-.dots circle { fill: #4f7cac; opacity: .35; }
-"""
+    return fill_page(
+        "sweep.html",
+        {
+            "title": escape(visible(study.title)),
+            "subtitle": escape(" · ".join(parts)),
+            "style": page_file("style.css") + page_file("sweep.css"),
+            "varied": _varied_table(study),
+            "results": _result_table(numbers) + more,
+            "plots": plots,
+            "digest": escape(found.digest),
+            "points": f"{len(next(iter(outputs.values()))):,}",
+            "versions": escape(versions()),
+        },
+    )
 
 
 def _varied_table(study: StudyFile) -> str:
