@@ -2,15 +2,9 @@
 
 from sixfold.model.geometry import ImpactPoint
 from sixfold.quantities.impacts import delassus_matrix, impact
-from sixfold.simulation.contact import (
-    ContactCapsule,
-    ContactForces,
-    ContactPair,
-    ContactPoint,
-    Ground,
-    JointLaw,
-    contact_forces,
-)
+from sixfold.simulation.contact.ground import Ground
+from sixfold.simulation.contact.scene import ContactForces, contact_forces
+from sixfold.simulation.contact.shapes import ContactCapsule, ContactPair, ContactPoint, JointLaw
 
 __all__ = [
     "ContactCapsule",

@@ -9,7 +9,7 @@ import sixfold as sf
 from sixfold.contact import ContactPair, ContactPoint, Ground
 from sixfold.errors import TooLargeError
 from sixfold.quantities.contact import eliminate
-from sixfold.simulation.contact import scene_of
+from sixfold.simulation.contact.scene import scene_of
 
 RADIUS = 0.1
 

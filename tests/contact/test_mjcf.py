@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.simulation.contact import scene_of
+from sixfold.simulation.contact.scene import scene_of
 
 FILE = """<mujoco model="scene">
   <option timestep="0.001" impratio="2" cone="elliptic"/>

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.simulation.contact import scene_of
+from sixfold.simulation.contact.scene import scene_of
 from tests.contact.scenes import Twin, ball, feet, humanoid, quadruped, soles, standing
 
 pytest.importorskip("mujoco")

@@ -32,19 +32,18 @@ from sixfold.errors import (
     yes_or_no,
 )
 from sixfold.model import Body, Model
-from sixfold.quantities import (
+from sixfold.quantities.configurations import difference
+from sixfold.quantities.dynamics import (
     bias_force,
     coriolis_matrix,
-    difference,
-    frame_pose,
     gravity_force,
     inverse_dynamics,
-    jacobian,
     mass_matrix,
 )
+from sixfold.quantities.kinematics import frame_pose, jacobian
 from sixfold.runtime import Argument, checked_array, in_order, require_model
 from sixfold.scalar import if_positive
-from sixfold.simulation.diagnostics import degree_notes
+from sixfold.simulation.arguments import degree_notes
 from sixfold.spatial import Inertia
 
 __all__ = [

@@ -17,7 +17,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.control.ddp_kernels import DDPProblem
-from sixfold.quantities import mass_matrix
+from sixfold.quantities.dynamics import mass_matrix
 from sixfold.runtime import share
 
 

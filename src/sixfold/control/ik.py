@@ -31,7 +31,7 @@ from sixfold.control.ik_step import (
 from sixfold.control.targets import IKTask, Targets, norm, task_of
 from sixfold.errors import NotApplicableError, OptionError, yes_or_no
 from sixfold.model import Model
-from sixfold.quantities import random_state
+from sixfold.quantities.configurations import random_state
 from sixfold.runtime import (
     KERNELS,
     Argument,

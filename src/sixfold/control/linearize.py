@@ -21,16 +21,17 @@ from sixfold.choices import Backend, FixedStep, ForceFrame
 from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.lazy import optional
 from sixfold.model import Model, Tree
-from sixfold.quantities import forward_dynamics, forward_dynamics_derivatives, readings
+from sixfold.quantities import readings
+from sixfold.quantities.derivatives import forward_dynamics_derivatives
+from sixfold.quantities.dynamics import forward_dynamics
 from sixfold.runtime import plain_argument, quantity
 from sixfold.runtime.quantity import page, refuse_constraints
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix
 from sixfold.show import plain as escape_html
-from sixfold.simulation import System
 from sixfold.simulation.arguments import choice, step_length
 from sixfold.simulation.integrators import INTEGRATORS, Pair
-from sixfold.simulation.system import unpack
+from sixfold.simulation.system import System, unpack
 
 Numbers = Sequence[Scalar]
 # one derivative for each input of the step: a list of numbers of any kind, or, where numbers are

@@ -20,11 +20,12 @@ from sixfold.arrays import Array
 from sixfold.choices import SplineName
 from sixfold.errors import NotApplicableError, NumberError, OptionError, ShapeError, StateError
 from sixfold.model import Model
-from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy
+from sixfold.quantities.dynamics import inverse_dynamics
+from sixfold.quantities.energies import kinetic_energy, potential_energy
 from sixfold.runtime import Argument, checked_array, enough_memory, in_order, require_model
 from sixfold.runtime.quantity import refuse_constraints
-from sixfold.simulation import Trajectory
 from sixfold.simulation.arguments import choice, step_length
+from sixfold.simulation.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

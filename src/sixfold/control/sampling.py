@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError
-from sixfold.simulation import Stepper
+from sixfold.simulation.stepper import Stepper
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -16,11 +16,11 @@ from sixfold.control.ddp import STATUSES, DDPState, StateLimits, Sweeps
 from sixfold.control.ddp_kernels import DDPProblem
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, visible, yes_or_no
 from sixfold.model import Model
-from sixfold.quantities import forward_dynamics, kinetic_energy, potential_energy
+from sixfold.quantities.dynamics import forward_dynamics
+from sixfold.quantities.energies import kinetic_energy, potential_energy
 from sixfold.runtime import enough_memory, refuse_singular
 from sixfold.runtime.quantity import refuse_constraints
 from sixfold.show import Panel, block, curves, plain
-from sixfold.simulation import System, Trajectory
 from sixfold.simulation.arguments import (
     choice,
     open_loop_forces,
@@ -30,8 +30,9 @@ from sixfold.simulation.arguments import (
     vector,
 )
 from sixfold.simulation.callbacks import cost_callback
-from sixfold.simulation.system import unpack
+from sixfold.simulation.system import System, unpack
 from sixfold.simulation.tracing import identify
+from sixfold.simulation.trajectory import Trajectory
 
 NAME = "optimal_control"
 METHODS: tuple[str, ...] = get_args(Search)

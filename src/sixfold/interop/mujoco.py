@@ -34,7 +34,9 @@ from sixfold.model import (
 )
 from sixfold.model.validate import check_name
 from sixfold.runtime import require_model
-from sixfold.simulation.contact import Ground, JointLaw, scene_of
+from sixfold.simulation.contact.ground import Ground
+from sixfold.simulation.contact.scene import scene_of
+from sixfold.simulation.contact.shapes import JointLaw
 from sixfold.spatial import Inertia, Transform
 from sixfold.spatial.rotations import matrices_to_quaternions
 

@@ -39,7 +39,7 @@ from sixfold.interop.array_api import in_order, leading_shape, refuse_dtype
 from sixfold.lazy import optional
 from sixfold.model import Model
 from sixfold.runtime import Argument, ArrayFunction, array_function, checked_array, require_model
-from sixfold.simulation.contact import Ground
+from sixfold.simulation.contact.ground import Ground
 from sixfold.simulation.joint_stops import JointStops
 from sixfold.simulation.rollout import Asked, asked_for, step_times, warn_not_finite
 from sixfold.simulation.step import stepper_of

@@ -14,8 +14,10 @@ from sixfold.choices import Callback, FixedStep, Precision
 from sixfold.errors import ArgumentError, OptionError
 from sixfold.model import Model
 from sixfold.show import fields_line
-from sixfold.simulation import JointStops, Stepper, System
-from sixfold.simulation.contact import Ground
+from sixfold.simulation.contact.ground import Ground
+from sixfold.simulation.joint_stops import JointStops
+from sixfold.simulation.stepper import Stepper
+from sixfold.simulation.system import System
 
 #: Takes uniform numbers (rows, draws), returns q (rows, nq) and v (rows, nv).
 Start = Callable[[Array], tuple[Array, Array]]

@@ -11,10 +11,13 @@ from sixfold.arrays import Array
 from sixfold.formats import load
 from sixfold.learn.task import Task
 from sixfold.model import Model, ModelBuilder, Prismatic, Revolute, lock_joints
-from sixfold.quantities import frame_pose, gravity_force, inverse_mass_matrix, neutral
+from sixfold.quantities.configurations import neutral
+from sixfold.quantities.dynamics import gravity_force, inverse_mass_matrix
+from sixfold.quantities.kinematics import frame_pose
 from sixfold.runtime import require_model
 from sixfold.scalar import Scalar, cos, if_positive, sin, sqrt
-from sixfold.simulation.contact import ContactPoint, Ground
+from sixfold.simulation.contact.ground import Ground
+from sixfold.simulation.contact.shapes import ContactPoint
 from sixfold.spatial import Inertia
 
 TRACK, TILT = 2.4, 0.2095  #: How far the cart may go [m] and the pole may lean [rad].

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.control import MPPI
+from sixfold.control.sampling import MPPI
 from sixfold.formats import load
 from sixfold.learn.tasks import STAND, _upright, _within, _world_speed, feet_on_ground
-from sixfold.quantities import neutral, point_force
+from sixfold.quantities.configurations import neutral
+from sixfold.quantities.kinematics import point_force
 from sixfold.runtime import compile
 from sixfold.scalar import Scalar, atan2, cos, if_positive, sin, sqrt
-from sixfold.simulation import Stepper
-from sixfold.simulation.contact import contact_forces
+from sixfold.simulation.contact.scene import contact_forces
+from sixfold.simulation.stepper import Stepper
 
 SPEED, HEIGHT = 0.5, 0.27  #: What is wanted: forward speed [m/s], height of the trunk [m].
 #: Duration of two steps [s], how high a foot is lifted and how far MPPI may shift it [m].

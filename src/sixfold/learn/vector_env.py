@@ -23,8 +23,7 @@ from sixfold.errors import (
 from sixfold.lazy import optional
 from sixfold.learn.task import Task
 from sixfold.learn.tasks import TASKS
-from sixfold.simulation import Stepper
-from sixfold.simulation.stepper import PlainStates
+from sixfold.simulation.stepper import PlainStates, Stepper
 
 #: 2^64 over the golden ratio, odd: Weyl's step of SplitMix64 (Steele, Lea, Flood 2014).
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)

@@ -12,7 +12,8 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import SixfoldError
 from sixfold.lazy import optional
-from sixfold.quantities import integrate, project
+from sixfold.quantities.configurations import integrate
+from sixfold.quantities.constraints import project
 from sixfold.simulation.equations import ArrayEquations
 from sixfold.simulation.step import StepRunner
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Solver, StepBackend
-from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import (
     NotApplicableError,
     NumberError,
@@ -24,8 +23,10 @@ from sixfold.errors import (
     visible,
 )
 from sixfold.model import Model
-from sixfold.quantities import constraint_gaps, constraint_jacobian, neutral, project, readings
-from sixfold.quantities.contact import eliminate
+from sixfold.model.validate import beyond_turns
+from sixfold.quantities import readings
+from sixfold.quantities.configurations import neutral
+from sixfold.quantities.constraints import constraint_gaps, constraint_jacobian, project
 from sixfold.runtime import (
     FEWER_STATES,
     Argument,
@@ -38,7 +39,6 @@ from sixfold.runtime import (
 )
 from sixfold.runtime.quantity import FORCE_FRAMES, refuse_method_with_couplings
 from sixfold.simulation.callbacks import static_attribute
-from sixfold.simulation.contact import scene_of
 from sixfold.simulation.integrators import INTEGRATORS
 
 
@@ -170,50 +170,6 @@ def check_force_frame(function: str, f_ext: Any, f_ext_frame: Any) -> None:
 
 
 EULER: Final = "semi_implicit_euler"
-
-
-def contact_scene(
-    function: str, model: Model, contacts: Any, integrator: str, h: float, **idle: bool
-) -> Scene | None:
-    """Return what may touch; refuse options that contact leaves without effect.
-
-    A time constant below two steps is raised to them, as MuJoCo does.
-
-    Args:
-        function: the caller.
-        model: the robot.
-        contacts: the option.
-        integrator: by name.
-        h: length of a step [s].
-        idle: options without effect, and whether they are given.
-    """
-    if contacts is None:
-        return None
-    scene = scene_of(function, model, contacts).with_step(h)
-    if integrator != EULER:
-        where = "contacts, whose forces are those of a step"
-        raise NotApplicableError(f"{function}: integrator '{integrator}'", where, f"use '{EULER}'")
-    where = "contacts, whose step is one of its own"
-    for option, given in idle.items():
-        refuse_idle(function, option, given, where, "leave it out")
-    return scene
-
-
-#: Largest cost of a step under contact: compiled in about a minute, as 330 free bodies are.
-MAX_CONTACT_COST = 8_000
-
-
-def refuse_large_scene(function: str, model: Model, scene: Scene) -> None:
-    """Refuse a scene whose step would take minutes to compile."""
-    cost = eliminate(model, scene).cost
-    if cost > MAX_CONTACT_COST:
-        raise TooLargeError(
-            f"{function}: contact between {model.nb} bodies with {model.nv} degrees of freedom",
-            f"a step would take {cost / MAX_CONTACT_COST:.1f} times as long to compile as allowed",
-            "simulate bodies that do not touch each other as rows of a batch (a model of one body, "
-            f"q0 of shape ({model.nb}, nq)); leave out bodies, joints or pairs; or pass "
-            "backend='numpy', which runs every step in Python",
-        )
 
 
 def constant_wrenches(model: Model, f_ext: Any) -> Argument | None:
@@ -508,3 +464,26 @@ def _real(x: Any) -> bool:
 
 def _whole(x: Any) -> bool:
     return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def degree_notes(model: Model, q0: Array) -> tuple[str, ...]:
+    """Return a note for starts many turns beyond the limits of a joint.
+
+    Args:
+        model: the robot.
+        q0: configurations, shape (..., nq).
+    """
+    found = []
+    for free in model.coordinates.free:
+        body, start = model.bodies[free.body], q0[..., free.q].reshape(-1, free.joint.nq)
+        if not len(start):
+            continue
+        farthest = start[np.abs(start).argmax(axis=0), range(start.shape[1])]
+        for k, angle in beyond_turns(body, farthest.tolist()):
+            low, high = body.lower[k], body.upper[k]
+            limits = f"its limits {low:.4g} to {high:.4g} rad"
+            found.append(f"'{free.q_names[k]}' at {angle:.4g} rad, {limits}")
+    if not found:
+        return ()
+    listed = "; ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+    return (f"many turns beyond the limits: {listed} (numpy.deg2rad converts degrees)",)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.dynamics.contact.scene import Scene
-from sixfold.errors import ContactResidualWarning, SimulationError, visible
+from sixfold.errors import SimulationError, visible
 from sixfold.model import Model
-from sixfold.model.validate import beyond_turns
-from sixfold.quantities import body_poses
+from sixfold.quantities.kinematics import body_poses
 from sixfold.runtime import lost_pivots, possibly_singular_joints
 from sixfold.simulation.equations import ArrayEquations, split, stack_numbers
 from sixfold.simulation.integrators import ITERATIONS, midpoint
@@ -20,26 +17,10 @@ from sixfold.simulation.time_loop import Outcome
 from sixfold.simulation.trajectory import Trajectory
 from sixfold.spatial import Vector3
 
-MAX_RESIDUAL = 1e-4  #: Relative residual of the contact solver above which a motion is reported.
 #: Depth of a contact at the start above which it is reported [m]; soft contacts at rest sink in by
 #: less than a millimetre.
 MAX_DEPTH = 5e-3
 MAX_BODY_DEPTH = 0.01  #: Depth of a centre of mass below the ground above which it is reported [m].
-
-
-def residual_text(residual: float) -> str:
-    """Return what to do about contact forces that are not solved."""
-    return (
-        f"the contact solver left a relative residual of {residual:.1e} (bound {MAX_RESIDUAL:g}): "
-        f"contact forces are not accurate; raise Ground(iterations=...) or make dt smaller"
-    )
-
-
-def warn_residual(caller: str, model: Model, residual: float, stacklevel: int = 3) -> None:
-    """Warn if the contact solver did not converge in some step."""
-    if residual > MAX_RESIDUAL:
-        text = f"{caller} of '{visible(model.name)}': {residual_text(residual)}"
-        warnings.warn(text, ContactResidualWarning, stacklevel=stacklevel)
 
 
 def contact_notes(model: Model, scene: Scene, t: Array, q: Array, gaps: Array) -> tuple[str, ...]:
@@ -120,29 +101,6 @@ def friction_notes(model: Model, v: Array) -> tuple[str, ...]:
     more = f" and {len(shaken) - 4} more" if len(shaken) > 4 else ""
     fix = "model.with_friction_speed(0.01) smooths it"
     return (f"dry friction that jumps at rest shakes {listed}{more}: {fix}",)
-
-
-def degree_notes(model: Model, q0: Array) -> tuple[str, ...]:
-    """Return a note for starts many turns beyond the limits of a joint.
-
-    Args:
-        model: the robot.
-        q0: configurations, shape (..., nq).
-    """
-    found = []
-    for free in model.coordinates.free:
-        body, start = model.bodies[free.body], q0[..., free.q].reshape(-1, free.joint.nq)
-        if not len(start):
-            continue
-        farthest = start[np.abs(start).argmax(axis=0), range(start.shape[1])]
-        for k, angle in beyond_turns(body, farthest.tolist()):
-            low, high = body.lower[k], body.upper[k]
-            limits = f"its limits {low:.4g} to {high:.4g} rad"
-            found.append(f"'{free.q_names[k]}' at {angle:.4g} rad, {limits}")
-    if not found:
-        return ()
-    listed = "; ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
-    return (f"many turns beyond the limits: {listed} (numpy.deg2rad converts degrees)",)
 
 
 def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, ...]:

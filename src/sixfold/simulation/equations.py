@@ -14,8 +14,9 @@ from sixfold.arrays import Array, Shape
 from sixfold.dynamics.contact.scene import Scene
 from sixfold.errors import SingularPivotWarning
 from sixfold.model import Model, Tree
-from sixfold.quantities import forward_dynamics, project, readings
-from sixfold.quantities.dynamics import forward_dynamics_reading
+from sixfold.quantities import readings
+from sixfold.quantities.constraints import project
+from sixfold.quantities.dynamics import forward_dynamics, forward_dynamics_reading
 from sixfold.runtime import evaluate_once, kernel_tree, numbers_array
 from sixfold.scalar import ZERO, Scalar
 from sixfold.simulation.callbacks import Callback

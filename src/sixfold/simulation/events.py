@@ -21,7 +21,7 @@ from sixfold.errors import (
     yes_or_no,
 )
 from sixfold.model import Model
-from sixfold.quantities import integrate
+from sixfold.quantities.configurations import integrate
 from sixfold.runtime import in_order
 
 

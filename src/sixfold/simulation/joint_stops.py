@@ -11,7 +11,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.model import Model
-from sixfold.quantities import inverse_mass_matrix
+from sixfold.quantities.dynamics import inverse_mass_matrix
 from sixfold.scalar import Scalar, if_positive
 
 

@@ -23,7 +23,7 @@ from sixfold.files import new_file, path_of, write_error
 from sixfold.formats.urdf_write import to_urdf
 from sixfold.lazy import optional
 from sixfold.model import Model
-from sixfold.quantities import body_poses
+from sixfold.quantities.kinematics import body_poses
 from sixfold.runtime import Argument, checked_array, plain_argument, require_model
 from sixfold.spatial import Matrix3, Vector3
 from sixfold.spatial.rotations import rotation_to_quaternion

@@ -43,7 +43,7 @@ from sixfold.simulation.arguments import (
     step_count,
     step_length,
 )
-from sixfold.simulation.diagnostics import warn_residual
+from sixfold.simulation.contact.scene import warn_residual
 from sixfold.simulation.step import Prepared, Setup, StepRunner, prepare, stepper_of
 from sixfold.simulation.system import (
     FIELDS,

@@ -13,20 +13,17 @@ from numpy.typing import ArrayLike
 from sixfold.choices import Callback, Integrator, Progress
 from sixfold.errors import NotApplicableError
 from sixfold.model import Model
-from sixfold.quantities import kinetic_energy, potential_energy
+from sixfold.quantities.energies import kinetic_energy, potential_energy
 from sixfold.simulation.adaptive import adaptive_step
-from sixfold.simulation.arguments import EULER, check_steps, grid_of, room_for
+from sixfold.simulation.arguments import EULER, check_steps, degree_notes, grid_of, room_for
+from sixfold.simulation.contact.scene import MAX_RESIDUAL, residual_text, warn_residual
 from sixfold.simulation.diagnostics import (
-    MAX_RESIDUAL,
     contact_notes,
-    degree_notes,
     friction_notes,
     limit_notes,
     lost_pivot,
     midpoint_problem,
     not_finite,
-    residual_text,
-    warn_residual,
 )
 from sixfold.simulation.events import Crossing, Event, Watch, events_of
 from sixfold.simulation.step import DisturbedError, Setup, StepRunner, prepare, stepper_of

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.contact.scene import Scene
+from sixfold.errors import NotApplicableError, TooLargeError
 from sixfold.model import Model
+from sixfold.quantities.contact import eliminate
 from sixfold.runtime import (
     KERNELS,
     Argument,
@@ -25,14 +27,14 @@ from sixfold.runtime import (
 )
 from sixfold.scalar import Scalar, if_positive
 from sixfold.simulation.arguments import (
+    EULER,
     NO_STABILIZATION,
     Stabilization,
     check_rate,
     constant_wrenches,
-    contact_scene,
     inertial_parameters,
     open_loop_forces,
-    refuse_large_scene,
+    refuse_idle,
     refuse_negative_masses,
     satisfy_constraints,
     stabilization_of,
@@ -40,6 +42,7 @@ from sixfold.simulation.arguments import (
     vector,
 )
 from sixfold.simulation.callbacks import Callback, control_callback, force_callback
+from sixfold.simulation.contact.scene import scene_of
 from sixfold.simulation.equations import (
     ArrayEquations,
     Equations,
@@ -276,6 +279,50 @@ class Prepared:
     def start(self) -> list[Array]:
         """Return the parts of the states at the start."""
         return self.setup.start(self.arrays["q0"], self.arrays["v0"], self.arrays.get("x0"))
+
+
+def contact_scene(
+    function: str, model: Model, contacts: Any, integrator: str, h: float, **idle: bool
+) -> Scene | None:
+    """Return what may touch; refuse options that contact leaves without effect.
+
+    A time constant below two steps is raised to them, as MuJoCo does.
+
+    Args:
+        function: the caller.
+        model: the robot.
+        contacts: the option.
+        integrator: by name.
+        h: length of a step [s].
+        idle: options without effect, and whether they are given.
+    """
+    if contacts is None:
+        return None
+    scene = scene_of(function, model, contacts).with_step(h)
+    if integrator != EULER:
+        where = "contacts, whose forces are those of a step"
+        raise NotApplicableError(f"{function}: integrator '{integrator}'", where, f"use '{EULER}'")
+    where = "contacts, whose step is one of its own"
+    for option, given in idle.items():
+        refuse_idle(function, option, given, where, "leave it out")
+    return scene
+
+
+#: Largest cost of a step under contact: compiled in about a minute, as 330 free bodies are.
+MAX_CONTACT_COST = 8_000
+
+
+def refuse_large_scene(function: str, model: Model, scene: Scene) -> None:
+    """Refuse a scene whose step would take minutes to compile."""
+    cost = eliminate(model, scene).cost
+    if cost > MAX_CONTACT_COST:
+        raise TooLargeError(
+            f"{function}: contact between {model.nb} bodies with {model.nv} degrees of freedom",
+            f"a step would take {cost / MAX_CONTACT_COST:.1f} times as long to compile as allowed",
+            "simulate bodies that do not touch each other as rows of a batch (a model of one body, "
+            f"q0 of shape ({model.nb}, nq)); leave out bodies, joints or pairs; or pass "
+            "backend='numpy', which runs every step in Python",
+        )
 
 
 def prepare(

@@ -35,7 +35,7 @@ from sixfold.simulation.arguments import (
     vector,
 )
 from sixfold.simulation.callbacks import ActionLaw, StepFunction, action_law, step_function
-from sixfold.simulation.diagnostics import MAX_RESIDUAL, warn_residual
+from sixfold.simulation.contact.scene import MAX_RESIDUAL, warn_residual
 from sixfold.simulation.step import CORE_AXES, Setup, prepare
 from sixfold.simulation.system import StepperOptions, System, refuse_fields, system_of
 from sixfold.simulation.tracing import trace_together

@@ -17,7 +17,7 @@ from sixfold.runtime import require_model
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import check_fields, check_force_frame, choice
 from sixfold.simulation.callbacks import static_attribute
-from sixfold.simulation.contact import Ground
+from sixfold.simulation.contact.ground import Ground
 from sixfold.simulation.joint_stops import JointStops
 
 #: Keywords of other libraries, and what to write instead.

@@ -26,7 +26,7 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.errors import CallbackError, ShapeError
 from sixfold.model import Model
-from sixfold.quantities import random_state
+from sixfold.quantities.configurations import random_state
 from sixfold.runtime import KERNELS, FunctionProgram, program_of, user_kernel, without_compiling
 from sixfold.simulation.callbacks import Callback
 from sixfold.simulation.purity import Memory, Reach, of_library, reach_of

@@ -23,7 +23,8 @@ from sixfold.errors import (
     visible,
 )
 from sixfold.model import Model
-from sixfold.quantities import integrate, kinetic_energy, position_rate, potential_energy
+from sixfold.quantities.configurations import integrate, position_rate
+from sixfold.quantities.energies import kinetic_energy, potential_energy
 from sixfold.runtime import Argument, checked_array, plain_argument, require_model
 from sixfold.scalar import together
 from sixfold.show import Panel, block, curves, plain

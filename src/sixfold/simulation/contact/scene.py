@@ -27,13 +27,14 @@ from sixfold.dynamics.contact.scene import (
 from sixfold.errors import (
     ArgumentError,
     CallbackError,
+    ContactResidualWarning,
     ContactShapeWarning,
     NotApplicableError,
     UnknownNameError,
     visible,
 )
 from sixfold.model import Box, Capsule, Geometry, Model, Sphere
-from sixfold.quantities import neutral
+from sixfold.quantities.configurations import neutral
 from sixfold.quantities.contact import evaluate_with_scene, inverse_masses
 from sixfold.runtime import program_of, refuse_singular, require_model
 from sixfold.show import fields_line
@@ -357,6 +358,24 @@ def _three(x: tuple[float, ...]) -> Numbers3:
 
 def _pair(x: tuple[float, ...]) -> tuple[float, float]:
     return x[0], x[1]
+
+
+MAX_RESIDUAL = 1e-4  #: Relative residual of the contact solver above which a motion is reported.
+
+
+def residual_text(residual: float) -> str:
+    """Return what to do about contact forces that are not solved."""
+    return (
+        f"the contact solver left a relative residual of {residual:.1e} (bound {MAX_RESIDUAL:g}): "
+        f"contact forces are not accurate; raise Ground(iterations=...) or make dt smaller"
+    )
+
+
+def warn_residual(caller: str, model: Model, residual: float, stacklevel: int = 3) -> None:
+    """Warn if the contact solver did not converge in some step."""
+    if residual > MAX_RESIDUAL:
+        text = f"{caller} of '{visible(model.name)}': {residual_text(residual)}"
+        warnings.warn(text, ContactResidualWarning, stacklevel=stacklevel)
 
 
 class ContactForces(NamedTuple):
