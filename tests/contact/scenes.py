@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from benchmarks.bench.engines.mujoco_contacts import to_mujoco_with_contacts
 
 import sixfold as sf
-from sixfold.interop.mujoco import to_mujoco_with_contacts
 from sixfold.model import Free, Prismatic
 from sixfold.spatial import solids
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from sixfold.formats.bundled import sample
 from sixfold.symbolic.equations import Equations, equations
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.shorthand import read, sum_text
+from sixfold.symbolic.shorthand import sum_text
 from sixfold.symbolic.simplify import nest
+from tests.symbolic.shorthand_reader import read
 
 PRINTED: Mapping[str, str] = {
     "A11": """

@@ -12,8 +12,8 @@ from sixfold.dynamics.book.newton_euler import newton_euler
 from sixfold.spatial import Column, Force
 from sixfold.symbolic.forms import values_at
 from sixfold.symbolic.polynomial import Polynomial
-from sixfold.symbolic.shorthand import read
 from tests.symbolic.ma23 import PRINTED, corrected, ma23_coefficients, ma23_equations
+from tests.symbolic.shorthand_reader import read
 
 RIGHT = ["A33", "A44", "A55", "A12"]
 MISSING = {

@@ -11,12 +11,12 @@ import numpy as np
 
 from benchmarks.bench.clock import Call, interleaved
 from benchmarks.bench.engines.extras import installed
+from benchmarks.bench.engines.mujoco_contacts import to_mujoco_with_contacts
 from benchmarks.bench.sections.rounds import BesideMujoco
 from sixfold.arrays import Array
 from sixfold.contact import ContactPoint, Ground
 from sixfold.errors import SixfoldError
 from sixfold.formats import load
-from sixfold.interop.mujoco import to_mujoco_with_contacts
 from sixfold.lazy import optional
 from sixfold.model import Model
 from sixfold.quantities import neutral

@@ -9,7 +9,7 @@ terms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -320,21 +320,6 @@ class Polynomial:
         mask = sum(FIELD << v.shift for v in self.ring.variables if v.kind in kinds)
         terms = {k - wanted: x for k, x in self.terms.items() if k & mask == wanted}
         return Polynomial(self.ring, terms)
-
-    def substitute(self, replacements: Mapping[Variable, Any]) -> Polynomial:
-        """Return the polynomial with variables replaced by polynomials or numbers."""
-        mask = sum(FIELD << v.shift for v in replacements)
-        by_part: dict[int, dict[int, Any]] = {}
-        for key, value in self.terms.items():
-            by_part.setdefault(key & mask, {})[key & ~mask] = value
-        total = Polynomial(self.ring, {})
-        for part, terms in by_part.items():
-            product = Polynomial(self.ring, terms)
-            for variable, value in replacements.items():
-                for _ in range(variable.exponent(part)):
-                    product = product * value
-            total = total + product
-        return total
 
     def evaluate(self, value_of: Callable[[Variable], Any]) -> Any:
         """Return the value, with a number or an array for each variable."""

@@ -96,11 +96,6 @@ MAX_STRAIGHT_COLUMNS = 64  #: Columns of an output up to which it is written by 
 MAX_PREFETCH_LINES = 512
 
 
-def _reads_slots(layout: Layout, cut: Plan) -> bool:
-    """Return whether results that are constants are read from slots."""
-    return max(layout.output_sizes) > MAX_STRAIGHT_COLUMNS or cut.lines is not None
-
-
 def prefetch(layout: Layout, W: int, p: int, pieces: int, name: str) -> list[str]:
     """Return prefetches of the lines that a block's results go to: the share of piece p.
 

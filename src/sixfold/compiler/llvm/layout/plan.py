@@ -172,10 +172,6 @@ class Plan:
         """
         return "noinline optnone" if len(self.pieces) > MANY_PIECES else "noinline"
 
-    def all_plans(self) -> list[Plan]:
-        """Return this plan and those of routines, at any depth."""
-        return [self, *(plan for r in self.routines for plan in r.plan.all_plans())]
-
     def with_slots(self, outside: dict[int, int], slots: int | None = None) -> Plan:
         """Return the plan with other slots for values from outside, and perhaps another tile size.
 
