@@ -75,7 +75,8 @@ def _names_of(module, path):
     for name in module.__all__:
         value = getattr(module, name)
         if inspect.ismodule(value):
-            yield from _names_of(value, f"{path}.{name}")
+            if hasattr(value, "__all__"):  # others are one page of the sources each
+                yield from _names_of(value, f"{path}.{name}")
         else:
             yield path, f"{path}.{name}", value
 
