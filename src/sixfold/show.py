@@ -145,7 +145,7 @@ COLORS = (
 )
 WIDTH, HEIGHT, MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 640, 130, 62, 130, 22, 10
 NARROWEST = 460  #: Width below which the letters would be too small; narrower windows scroll.
-STRETCHES = 250  #: Pieces of a long line; each keeps its lowest and its highest value.
+STRETCHES = 230  #: Pieces of a long line; each keeps its lowest and its highest value.
 MAX_LINES = 40
 MAX_NAMES = 7
 MAX_LETTERS = 16
@@ -205,9 +205,9 @@ def _panel(t: Any, panel: Panel, start: float, span: float, top: float) -> str:
             f'stroke-opacity="0.15"/>' + _text(MARGIN_LEFT - 6, level + 4, f"{y:g}", "end")
         )
     for k in range(values.shape[1]):
-        x, y = _thinned(t, values[:, k])
+        x, line = keep_extremes(t, values[:, [k]], 2 * STRETCHES)
         px = MARGIN_LEFT + (WIDTH - MARGIN_LEFT - MARGIN_RIGHT) * (x - start) / span
-        py = box + HEIGHT * (high - y) / (high - low)
+        py = box + HEIGHT * (high - line[:, 0]) / (high - low)
         color = COLORS[k % len(COLORS)]
         parts.append(f'<path d="{_path(px, py)}" stroke="{color}" stroke-width="1.4" fill="none"/>')
     return "".join([*parts, *_legend(panel.names, box)])
@@ -227,17 +227,23 @@ def _legend(names: Sequence[str], top: float) -> list[str]:
     return parts
 
 
-def _thinned(t: Any, y: Any) -> tuple[Any, Any]:
-    """Return a line of few points with the lowest and highest value of each stretch."""
-    if len(y) <= 2 * STRETCHES:
-        return t, y
-    edges = np.linspace(0, len(y), STRETCHES + 1).astype(int)
-    kept = {0, len(y) - 1}
-    for a, b in pairwise(edges):
-        piece = np.where(np.isfinite(y[a:b]), y[a:b], 0.0)
-        kept |= {a + int(piece.argmin()), a + int(piece.argmax())}
-    index = sorted(kept)
-    return t[index], y[index]
+def keep_extremes(t: Any, values: Any, most: int) -> tuple[Any, Any]:
+    """Return at most `most` rows of (T, n): the extremes of each stretch, in order."""
+    if len(t) <= most:
+        return t, values
+    edges = np.linspace(0, len(t), most // 2 + 1).round().astype(int)
+    times = np.empty(2 * (len(edges) - 1))
+    rows = np.empty((len(times), values.shape[1]))
+    column = np.arange(values.shape[1])
+    for k, (start, stop) in enumerate(pairwise(edges)):
+        stretch = values[start:stop]
+        finite = np.where(np.isfinite(stretch), stretch, 0.0)
+        first, last = np.sort([finite.argmin(axis=0), finite.argmax(axis=0)], axis=0)
+        rows[2 * k], rows[2 * k + 1] = stretch[first, column], stretch[last, column]
+        times[2 * k], times[2 * k + 1] = t[start], t[stop - 1]
+    # the ends themselves, so that start and finish read true
+    rows[0], rows[-1] = values[0], values[-1]
+    return times, rows
 
 
 def _path(x: Any, y: Any) -> str:

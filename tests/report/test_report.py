@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.display.report.html import groups, keep_extremes, names
+from sixfold.display.report.html import groups, names
 from sixfold.display.scene import record
+from sixfold.show import keep_extremes
 
 
 def decoded(text, kind):

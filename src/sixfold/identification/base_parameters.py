@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sixfold.arrays import Array
 from sixfold.choices import Backend
-from sixfold.errors import NotApplicableError, OptionError, visible
+from sixfold.errors import NotApplicableError, visible, whole_number
+from sixfold.identification.problem import independent
 from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
 from sixfold.quantities import random_state, readings, regressor
@@ -30,9 +31,6 @@ from sixfold.symbolic.simplify import nest
 from sixfold.symbolic.symbolic_model import SymbolicModel, symbolic_model
 
 MAX_BODIES = 100  # the regressor then has 1,000 columns
-# relative size below which a column of the regressor is zero, or depends on the others
-MIN_RELATIVE_COLUMN = 1e-9
-WHOLE = 1e-8  # weights that are so near to a whole number are that number
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,38 +120,6 @@ def stacked_regressor(model: Model) -> Array:
     a = np.random.default_rng(1).standard_normal((count, model.nv))
     # by NumPy: compiling takes longer than the few states
     return regressor(model, q, v, a, backend="numpy").reshape(-1, 10 * model.nb)
-
-
-def independent(Y: Array) -> tuple[list[int], Array, list[int]]:
-    """Return columns that are independent, how they stand for all, and which ones are zero.
-
-    A column that depends on columns before it acts through those: the first come, first kept.
-
-    Returns:
-        Numbers of the columns kept; weights W, shape (kept, columns), with Y = Y[:, kept] W;
-        numbers of the zero columns.
-    """
-    n = Y.shape[1]
-    sizes = np.linalg.norm(Y, axis=0)
-    none = np.flatnonzero(sizes <= MIN_RELATIVE_COLUMN * sizes.max(initial=0.0)).tolist()
-    there = [k for k in range(n) if k not in set(none)]
-    scaled = Y[:, there] / sizes[there]
-    R = np.asarray(np.linalg.qr(scaled, mode="r"))
-    diagonal = np.zeros(len(there))
-    diagonal[: min(R.shape)] = np.abs(np.diagonal(R))
-    kept = [m for m in range(len(there)) if diagonal[m] > MIN_RELATIVE_COLUMN]
-    others = [m for m in range(len(there)) if diagonal[m] <= MIN_RELATIVE_COLUMN]
-    keep = [there[m] for m in kept]
-    W = np.zeros((len(keep), n))
-    W[np.arange(len(keep)), keep] = 1.0
-    if others:
-        Q, r = np.linalg.qr(R[:, kept])
-        found = np.linalg.solve(r, Q.T @ R[:, others])
-        found *= sizes[[there[m] for m in others]] / sizes[keep][:, None]
-        found[np.abs(found) <= WHOLE] = 0.0
-        whole = np.round(found)
-        W[:, [there[m] for m in others]] = np.where(np.abs(found - whole) < WHOLE, whole, found)
-    return keep, W, none
 
 
 def base_regressor(
@@ -307,8 +273,7 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
         Jyy2 = Jyy2 = 1.33
     """
     require_model("base_parameters", model)
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise OptionError("base_parameters", "limit", "a whole number >= 1", limit)
+    whole_number("base_parameters", "limit", limit, 1)
     refuse_many_bodies("base_parameters", model)
     s = symbolic_model(
         model, symbols=True, inertias="origin", names={}, angle_tolerance=1e-12, limit=limit

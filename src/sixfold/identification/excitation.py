@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Friction
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import NotApplicableError, OptionError, whole_number
 from sixfold.identification.fit import Fit, Sums, accumulate, standard_errors, weighted_products
 from sixfold.identification.identification import Estimate, estimates
 from sixfold.identification.problem import (
@@ -226,10 +226,8 @@ def excitation(
     margin = positive(where, "margin", margin, "a share from 0 to 1")
     if margin > 1:
         raise OptionError(where, "margin", "a share from 0 to 1", margin)
-    for name, value, least in (("harmonics", harmonics, 2), ("rounds", rounds, 0)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or not least <= value <= 10_000:
-            raise OptionError(where, name, f"a whole number from {least} to 10,000", value)
+    harmonics = whole_number(where, "harmonics", harmonics, 2, 10_000)
+    rounds = whole_number(where, "rounds", rounds, 0, 10_000)
     if progress is not None and not callable(progress):
         raise OptionError(where, "progress", "a function of (done, total)", progress)
     rng = generator_of(where, seed)
@@ -247,9 +245,9 @@ def excitation(
     }
     options |= {"gains": None, "bodies": bodies}
     choice = choice_of(model, **options, forces=False, where=where)
-    series = _series(model, margin, lower, upper, speed, int(harmonics), span)
+    series = _series(model, margin, lower, upper, speed, harmonics, span)
     problem = problem_for(model, choice)
-    t = np.linspace(0.0, span, SAMPLES * int(harmonics), endpoint=False)
+    t = np.linspace(0.0, span, SAMPLES * harmonics, endpoint=False)
     sigma = noise_of(where, model, noise)
     limits = margin * model.effort_limit
 
@@ -257,7 +255,7 @@ def excitation(
         q, v, a = series.motion(x, t)
         return information(problem, q, v, a, sigma) - _excess(model, q, v, a, limits)
 
-    best, tried = _search(score, series, int(rounds), rng, progress)
+    best, tried = _search(score, series, rounds, rng, progress)
     return _trajectory(model, problem, series, best, duration, dt, sigma, tried)
 
 

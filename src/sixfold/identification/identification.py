@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import NotApplicableError, OptionError, visible
+from sixfold.errors import NotApplicableError, visible, whole_number
 from sixfold.identification.findings import ORDER, DataFinding, Severity, join_names
 from sixfold.identification.fit import Fit, Sums, load_rms, residual_rms
 from sixfold.identification.friction import FrictionLaw, Probe
@@ -194,10 +194,7 @@ class Identification:
         Args:
             width: columns to fill.
         """
-        whole = isinstance(width, int) and not isinstance(width, bool)
-        if not whole or not 20 <= width <= 100_000:
-            words = "a whole number from 20 to 100,000"
-            raise OptionError("Identification.text", "width", words, width)
+        whole_number("Identification.text", "width", width, 20, 100_000)
         lines = [self._headline(), ""]
         names = max([len(visible(j.name)) for j in self.joints] + [5])
         laws = {law.joint: law.words for law in self.friction}

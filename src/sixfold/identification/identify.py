@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
-from sixfold.errors import NotApplicableError, OptionError, StateError, yes_or_no
+from sixfold.errors import NotApplicableError, OptionError, StateError, one_of, yes_or_no
 from sixfold.identification.findings import ORDER, DataFinding, join_names
 from sixfold.identification.fit import (
     MAX_CONDITION,
@@ -65,7 +65,6 @@ from sixfold.runtime import require_model
 
 REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
 UNPHYSICAL = 2.0  # ratio of residuals, physical to free, from which on the data contradict physics
-WEIGHTS = ("noise", "equal")  # of the rows of joints
 MIN_SAMPLES = 3  # samples for each unknown, at least
 # called with the samples done and the number of samples, if it is known
 Progress = Callable[[int, int | None], object]
@@ -165,8 +164,7 @@ def identify(
     if robust is not None:
         yes_or_no("identify", robust=robust)
     prior = positive("identify", "prior", prior, "a number > 0")
-    if not isinstance(weights, str) or weights not in WEIGHTS:
-        raise OptionError("identify", "weights", WEIGHTS, weights)
+    one_of("identify", "weights", ("noise", "equal"), weights)
     if filter is not None:
         filter = positive("identify", "filter", filter, "a frequency > 0 [Hz]")
     if progress is not None and not callable(progress):

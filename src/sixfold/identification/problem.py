@@ -51,7 +51,9 @@ BODY_WORDS = {
     **{f"I{x}": f"moment of inertia I{x}" for x in ("xx", "yy", "zz", "xy", "xz", "yz")},
 }
 PROBES = 64  # random states for each body from which structure is found, at least
-INDEPENDENT = 1e-9  # relative size of what is left of a column that depends on others
+# relative size below which a column is zero, or depends on the others
+MIN_RELATIVE_COLUMN = 1e-9
+WHOLE = 1e-8  # weights that are so near to a whole number are that number
 
 
 @dataclass(frozen=True)
@@ -331,9 +333,14 @@ def problem_for(model: Model, choice: Choice) -> IdentificationProblem:
     rng = np.random.default_rng(18)
     a, tau = rng.standard_normal((2, count, model.nv))
     Y = matrix(model, unknowns, q, v, a, tau)
-    keep, base, without = _independent(
-        Y.reshape(count * model.nv, len(unknowns)), _order(model, unknowns)
-    )
+    order = _order(model, unknowns)
+    kept, weights, zero = independent(Y.reshape(count * model.nv, len(unknowns))[:, order])
+    # back from the order in which columns were taken to that of the unknowns
+    rows_of = np.argsort([order[k] for k in kept])
+    keep = [order[kept[n]] for n in rows_of]
+    base = np.empty((len(keep), len(unknowns)))
+    base[:, order] = weights[rows_of]
+    without = tuple(order[k] for k in zero)
     there = np.abs(Y[:, :, keep]).max(axis=0) > 0
     rows = tuple(np.flatnonzero(row) for row in there)
     start = start_of(model, choice, unknowns)
@@ -357,36 +364,36 @@ def _order(model: Model, unknowns: Sequence[Unknown]) -> list[int]:
     return sorted(range(len(unknowns)), key=late)
 
 
-def _independent(Y: Array, order: list[int]) -> tuple[list[int], Array, tuple[int, ...]]:
-    """Return columns that are independent, what base parameters are made of, and zero columns."""
+def independent(Y: Array) -> tuple[list[int], Array, list[int]]:
+    """Return columns that are independent, how they stand for all, and which ones are zero.
+
+    A column that depends on columns before it acts through those: the first come, first kept.
+
+    Returns:
+        Numbers of the columns kept; weights W, shape (kept, columns), with Y = Y[:, kept] W;
+        numbers of the zero columns.
+    """
+    n = Y.shape[1]
     sizes = np.linalg.norm(Y, axis=0)
-    limit = INDEPENDENT * sizes.max(initial=0.0)
-    without = tuple(k for k in order if sizes[k] <= limit)
-    keep: list[int] = []
-    basis = np.zeros((Y.shape[0], Y.shape[1]))
-    for k in order:
-        if k in without:
-            continue
-        rest = Y[:, k] / sizes[k]
-        for _ in range(2):
-            done = basis[:, : len(keep)]
-            rest = rest - done @ (done.T @ rest)
-        left = float(np.linalg.norm(rest))
-        if left > INDEPENDENT:
-            basis[:, len(keep)] = rest / left
-            keep.append(k)
-    keep.sort()
-    base = np.zeros((len(keep), Y.shape[1]))
-    base[np.arange(len(keep)), keep] = 1.0
-    others = [k for k in order if k not in keep and k not in without]
+    none = np.flatnonzero(sizes <= MIN_RELATIVE_COLUMN * sizes.max(initial=0.0)).tolist()
+    there = [k for k in range(n) if k not in set(none)]
+    scaled = Y[:, there] / sizes[there]
+    R = np.asarray(np.linalg.qr(scaled, mode="r"))
+    diagonal = np.zeros(len(there))
+    diagonal[: min(R.shape)] = np.abs(np.diagonal(R))
+    kept = [m for m in range(len(there)) if diagonal[m] > MIN_RELATIVE_COLUMN]
+    others = [m for m in range(len(there)) if diagonal[m] <= MIN_RELATIVE_COLUMN]
+    keep = [there[m] for m in kept]
+    W = np.zeros((len(keep), n))
+    W[np.arange(len(keep)), keep] = 1.0
     if others:
-        scale = sizes[keep]
-        weights = np.linalg.lstsq(Y[:, keep] / scale, Y[:, others], rcond=None)[0]
-        weights = weights / scale[:, None]
-        whole = np.round(weights)
-        weights = np.where(np.abs(weights - whole) < 1e-8, whole, weights)
-        base[:, others] = np.where(np.abs(weights) < 1e-8, 0.0, weights)
-    return keep, base, without
+        Q, r = np.linalg.qr(R[:, kept])
+        found = np.linalg.solve(r, Q.T @ R[:, others])
+        found *= sizes[[there[m] for m in others]] / sizes[keep][:, None]
+        found[np.abs(found) <= WHOLE] = 0.0
+        whole = np.round(found)
+        W[:, [there[m] for m in others]] = np.where(np.abs(found - whole) < WHOLE, whole, found)
+    return keep, W, none
 
 
 MAX_NAMES = 100_000  # largest number of names of bodies

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sixfold.checks.doctor.finding import Diagnosis, Finding
-from sixfold.errors import OptionError
+from sixfold.errors import whole_number
 from sixfold.model import Model
 from sixfold.quantities import random_state
 from sixfold.runtime import require_model
@@ -47,8 +47,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
     """
     require_model("diagnose", model)
     for name, value in (("samples", samples), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise OptionError("diagnose", name, "a whole number >= 0", value)
+        whole_number("diagnose", name, value, 0)
     from sixfold.checks.doctor.case import Case
 
     count = samples if model.nv <= MANY else min(samples, 4)

@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal
 
-from sixfold.errors import OptionError, visible
+from sixfold.errors import visible, whole_number
 from sixfold.show import block, plain, table
 
 Severity = Literal["error", "warning", "note"]
@@ -119,7 +119,7 @@ class Diagnosis:
     def to_json(self, indent: int | None = 1) -> str:
         """Return JSON text."""
         if indent is not None:
-            _whole("to_json", "indent", indent, 0, 100)
+            whole_number("Diagnosis.to_json", "indent", indent, 0, 100)
         return json_text(self.to_dict(), indent)
 
     def __str__(self) -> str:
@@ -147,8 +147,8 @@ class Diagnosis:
             width: columns to fill.
             most: places shown for each kind; the rest is counted.
         """
-        _whole("text", "width", width, 20, 100_000)
-        _whole("text", "most", most, 1, 10**9)
+        whole_number("Diagnosis.text", "width", width, 20, 100_000)
+        whole_number("Diagnosis.text", "most", most, 1, 10**9)
         return "\n".join(self._lines(width, most))
 
     def _lines(self, width: int, most: int) -> Iterator[str]:
@@ -174,13 +174,6 @@ class Diagnosis:
 def json_text(data: Mapping[str, Any], indent: int | None = 1) -> str:
     """Return JSON without any character that a terminal obeys; json itself lets DEL through."""
     return json.dumps(data, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
-
-
-def _whole(function: str, option: str, value: Any, least: int, most: int) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or not least <= value <= most:
-        words = f"a whole number from {least} to {most:,}"
-        raise OptionError(f"Diagnosis.{function}", option, words, value)
 
 
 def _places(found: list[Finding], width: int, most: int) -> Iterator[str]:

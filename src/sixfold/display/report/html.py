@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from sixfold.quantities import (
     potential_energy,
 )
 from sixfold.runtime import require_model
+from sixfold.show import keep_extremes
 
 STEPS = 65535  #: Largest whole number of two bytes.
 
@@ -185,24 +185,6 @@ def plot_data(lines: Lines, t: Array) -> dict[str, Any]:
         "t": base64_of(times, "<f4"),
         "values": base64_of(values.T, "<f4"),
     }
-
-
-def keep_extremes(t: Array, values: Array, most: int) -> tuple[Array, Array]:
-    """Return at most `most` rows of (T, n): the extremes of each stretch, in order."""
-    if len(t) <= most:
-        return t, values
-    edges = np.linspace(0, len(t), most // 2 + 1).round().astype(int)
-    times = np.empty(2 * (len(edges) - 1))
-    rows = np.empty((len(times), values.shape[1]))
-    column = np.arange(values.shape[1])
-    for k, (start, stop) in enumerate(pairwise(edges)):
-        stretch = values[start:stop]
-        first, last = np.sort([stretch.argmin(axis=0), stretch.argmax(axis=0)], axis=0)
-        rows[2 * k], rows[2 * k + 1] = stretch[first, column], stretch[last, column]
-        times[2 * k], times[2 * k + 1] = t[start], t[stop - 1]
-    # the ends themselves, so that start and finish read true
-    rows[0], rows[-1] = values[0], values[-1]
-    return times, rows
 
 
 FRAMES = 900  #: Most frames of an animation; the page draws what lies between them.
