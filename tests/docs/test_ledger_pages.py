@@ -13,8 +13,6 @@ from tests.docs.ledger import every_row
 FENCE = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 NUMBER = re.compile(r"\(\w+\)|(?:Def|Prop)\. \d")
-# the chapter of these slides is being rewritten; its rows get their links with it
-WITHOUT_PAGES = {"Featherstone"}
 
 
 def plain(text):
@@ -62,7 +60,7 @@ def missing(row):
     return None
 
 
-@pytest.mark.parametrize("source", sorted({row.source for row in every_row()} - WITHOUT_PAGES))
+@pytest.mark.parametrize("source", sorted({row.source for row in every_row()}))
 def test_every_row_has_a_section_that_states_and_runs_it(source):
     rows = [row for row in every_row() if row.source == source]
     assert {(row.where, row.says): why for row in rows if (why := missing(row))} == {}
