@@ -163,7 +163,7 @@ class UnknownNameError(SixfoldError, KeyError):
         names = [str(other) for other in known]
         near = near_names(name, names) if isinstance(name, str) else []
         listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        some = "pass one of the known names" if names else "there is none to name"
+        some = "pass one of the known names" if names else "no names are known"
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else some
         what = f"{where}: no {kind} named {quote(name)}"
         super().__init__(_message(what, known=listed, fix=hint))
@@ -338,7 +338,7 @@ MAX_SHOWN = 200
 
 
 def quote(value: object) -> str:
-    """Return a value as Python writes it, cut to what a message has room for; never fails."""
+    """Return a value as Python writes it, cut to fit a message; never fails."""
     if isinstance(value, int) and abs(value) >= 10**MAX_SHOWN:
         return f"an integer of {value.bit_length()} bits"
     try:
@@ -348,7 +348,7 @@ def quote(value: object) -> str:
 
 
 def brief(value: object) -> str:
-    """Return a value as text, cut to what a message has room for; never fails."""
+    """Return a value as text, cut to fit a message; never fails."""
     try:
         return _cut(str(value), 5 * MAX_SHOWN)
     except Exception:  # an object whose own text fails
@@ -375,7 +375,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def one_of(function: str, option: str, choices: Iterable[str], got: object) -> None:
-    """Refuse an option that is none of the words it may be."""
+    """Refuse an option that is not one of its words."""
     listed = tuple(choices)
     if not isinstance(got, str) or got not in listed:
         raise OptionError(function, option, listed, got)

@@ -20,7 +20,7 @@ _STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 
 
 def path_of(where: str, path: Any, example: str) -> Path:
-    """Return a path, or say that the argument is none."""
+    """Return a path; refuse anything else."""
     try:
         if isinstance(path, (str, os.PathLike)):
             text = os.fspath(path)

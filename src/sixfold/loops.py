@@ -86,7 +86,7 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
     """
     require_model("assemble", model)
     if not model.constraints:
-        where = f"model '{model.name}', which has no constraints beside its joints"
+        where = f"model '{model.name}', which has no constraints but its joints"
         raise NotApplicableError("assemble", where, "leave it out")
     given = neutral(model) if q is None else q
     meaning, names = f"nq coordinates of model '{model.name}'", model.coordinates.q_names
@@ -259,7 +259,7 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
 
     Args:
         model: a robot with constraints.
-        q: a configuration [rad or m], shape (nq,), assembled first if it gapes; near the neutral
+        q: a configuration [rad or m], shape (nq,), assembled first if loops are open; near the neutral
             one by default.
 
     Returns:
@@ -284,7 +284,7 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
     """
     require_model("mobility", model)
     if not model.constraints:
-        where = f"model '{model.name}', which has no constraints beside its joints"
+        where = f"model '{model.name}', which has no constraints but its joints"
         raise NotApplicableError("mobility", where, "its mobility is model.nv")
     at = assemble(model, q)
     if at.ndim != 1:
@@ -365,7 +365,7 @@ def actuator_forces(
     """
     require_model("actuator_forces", model)
     if not model.constraints:
-        where = f"model '{model.name}', which has no constraints beside its joints"
+        where = f"model '{model.name}', which has no constraints but its joints"
         raise NotApplicableError("actuator_forces", where, "use sixfold.inverse_dynamics")
     motors = _motors(model, actuated)
     q, v, a, f_ext = (

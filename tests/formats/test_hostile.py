@@ -230,7 +230,7 @@ def test_limits_may_be_infinite_but_not_nan(write):
         ("<link/>", "has no attribute 'name'", 2),
         ('<link name=" "/>', "attribute 'name' is empty", 2),
         (f"{LINK}\n{LINK}", "the name is taken by the link on line 2", 3),
-        (f'{LINK}\n<link name="b"/>\n<link name="c"/>', "is a second root beside link 'a'", 3),
+        (f'{LINK}\n<link name="b"/>\n<link name="c"/>', "is a second root, next to link 'a'", 3),
         (f'{LINK}\n<joint name="j"/>', "has no attribute 'type'", 3),
         (f'{LINK}\n<joint name="j" type="hinge"/>', "the joint type is not known", 3),
         (f'{LINK}\n<joint name="j" type="fixed"/>', "has no <parent>", 3),

@@ -107,7 +107,7 @@ Plain = dict[str, Any]
 
 
 def version(node: Node, *known: int) -> None:
-    """Refuse a version that is none of the known ones."""
+    """Refuse an unknown version."""
     if node.number() not in known:
         node.fail(
             "the version is not known",

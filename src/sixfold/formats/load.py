@@ -91,7 +91,7 @@ def load(
         raise ArgumentError("load", "a path or the name of a robot", source, fix)
     _refuse_content(text)
     folders = _folder_names(package_dirs)
-    beside = None if constraints is None else path_of("load", constraints, "loops.json")
+    side_file = None if constraints is None else path_of("load", constraints, "loops.json")
     # a name of a sample; anything else is a file
     path = _path(source, text)
     if path is None:
@@ -104,8 +104,8 @@ def load(
     else:
         model = _from_file(path, floating_base, folders, mimic, strict)
         _warn(model)
-    if beside is not None:
-        model = read_side_file(files.read(beside), str(beside), model)
+    if side_file is not None:
+        model = read_side_file(files.read(side_file), str(side_file), model)
     return _lock(model, lock)
 
 

@@ -16,7 +16,7 @@ from sixfold.formats.xml import Element, Notes, excerpt, parse
 #: Sections with no counterpart, and what that means.
 SECTIONS = {
     "actuator": "motors push nothing here: pass joint forces as tau",
-    "contact": "bodies touch where they are told to: pairs by sixfold.contact.Ground.from_mjcf",
+    "contact": "contact needs a ground: pairs are read by sixfold.contact.Ground.from_mjcf",
     "custom": "data of the user",
     "deformable": "bodies are rigid here",
     "extension": "plugins",
@@ -110,7 +110,7 @@ def _wrong_contact(name: str, value: str) -> str:
     if name in ("condim", "priority") and not WHOLE.match(words[0]):
         return f"attribute '{name}' is not a whole number"
     if name == "condim" and int(words[0]) not in (1, 3, 4, 6):
-        return "attribute 'condim' is none of 1, 3, 4 and 6"
+        return "attribute 'condim' is not 1, 3, 4 or 6"
     return ""
 
 
@@ -294,7 +294,7 @@ def resolve_inside(document: Document, name: str, place: Place, role: str) -> Pa
             file=place.file,
             line=place.line,
             expected=f"a file under '{folder.parent}'",
-            fix="copy the file beside the robot file, or name its folder in package_dirs",
+            fix="copy it into the folder of the robot file, or name its folder in package_dirs",
         )
     return path
 

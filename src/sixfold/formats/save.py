@@ -56,29 +56,31 @@ def save(
         raise OptionError("save", "path", (f"*{suffix}" for suffix in ways), str(path))
     suffix = target.suffix.lower()
     write, read = ways[suffix]
-    beside = _beside(model, suffix, constraints)
+    side_file = _side_file_of(model, suffix, constraints)
     # read everything back before anything is written
-    alone = model if beside is None else model.without(constraints=True)
+    alone = model if side_file is None else model.without(constraints=True)
     data = _encode(write(alone), model)
     _check(alone, data, read, suffix)
     contents = {target: data}
-    if beside is not None:
+    if side_file is not None:
         loops = _encode(text_of(plain_side_file(model)), model)
         _check(model, loops, lambda found: read_side_file(found, "saved", alone), ".json")
-        contents[beside] = loops
+        contents[side_file] = loops
     write_files(contents)
 
 
-def _beside(model: Model, suffix: str, constraints: str | os.PathLike[str] | None) -> Path | None:
+def _side_file_of(
+    model: Model, suffix: str, constraints: str | os.PathLike[str] | None
+) -> Path | None:
     """Return the file for constraints next to a URDF; refuse to lose them."""
     if constraints is not None:
-        beside = path_of("save", constraints, "loops.json")
+        side_file = path_of("save", constraints, "loops.json")
         if suffix != ".urdf":
             fix = "leave it out: the file holds the constraints itself"
             raise NotApplicableError("save: option 'constraints'", f"a {suffix} file", fix)
-        if beside.suffix.lower() != ".json":
+        if side_file.suffix.lower() != ".json":
             raise OptionError("save", "constraints", ("*.json",), str(constraints))
-        return beside
+        return side_file
     if suffix == ".urdf" and model.constraints:
         first = model.constraints[0]
         where = f"model '{model.name}' with constraint '{first.name}' ({first.kind})"

@@ -57,7 +57,7 @@ def root_of(file: str, links: Mapping[str, Any], joints: Mapping[str, UrdfJoint]
     roots = [name for name in links if name not in carried]
     if len(roots) > 1:
         raise RobotFileError(
-            f"is a second root beside link '{excerpt(roots[0])}': no joint carries it",
+            f"is a second root, next to link '{excerpt(roots[0])}': no joint carries it",
             file=file,
             line=links[roots[1]].line,
             element=f"link '{excerpt(roots[1])}'",

@@ -200,7 +200,7 @@ _ENCODING = re.compile(rb"encoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
 _LONE_AMPERSAND = re.compile(rb"&(?!(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|\w{1,32});)")
 _BOM = b"\xef\xbb\xbf"
 
-#: The repaired data, the offset of the fault, what it is, how it is read, how to fix the file.
+#: Repaired data, offset and kind of the fault, how it is read, how to fix the file.
 Step = tuple[bytes, int, str, str, str]
 
 

@@ -117,7 +117,7 @@ class ConstraintBuilder:
             raise ModelError(where, f"joint is {quote(joint)}", "pass a joint, as Revolute('z')")
         if isinstance(joint, Free) or joint.nv > 5:
             what = f"a {joint.kind} joint forbids nothing"
-            raise ModelError(where, what, "close loops with a joint of fewer freedoms")
+            raise ModelError(where, what, "close loops with a joint of fewer degrees of freedom")
         XA, XB = placement_of(where, placement_a), placement_of(where, placement_b)
 
         def build(at: Attachments, _: list[Body]) -> Constraint:
@@ -203,7 +203,7 @@ class ConstraintBuilder:
                     raise UnknownNameError("joint", joint_name, number, where=where)
                 joint = bodies[number[joint_name]].joint
                 if joint.nq != 1 or joint.nv != 1:
-                    what = f"joint '{joint_name}' ({joint.kind}) has {joint.nv} freedoms"
+                    what = f"joint '{joint_name}' ({joint.kind}) has {joint.nv} degrees of freedom"
                     raise ModelError(where, what, "gear joints of one freedom")
             numbered = tuple((number[leader], c) for leader, c in terms)
             return Gear(label, number[follower], numbered, shift)
@@ -635,7 +635,7 @@ class ModelBuilder(ConstraintBuilder):
                 if joint.nq != 1 or joint.nv != 1:
                     raise ModelError(
                         f"coupling of joint '{name}'",
-                        f"a {joint.kind} joint has {joint.nv} freedoms",
+                        f"a {joint.kind} joint has {joint.nv} degrees of freedom",
                         "couple joints of one freedom",
                     )
             if number[follower] in law:

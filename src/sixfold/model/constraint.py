@@ -111,7 +111,7 @@ Constraint = Loop | Distance | Gear | Rolling
 
 
 def check_discs(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> None:
-    """Refuse a disc that lies flat on its plane whatever the joints do: it has no lowest point."""
+    """Refuse a disc that always lies flat on its plane: it has no lowest point."""
     for wheel in constraints:
         if not isinstance(wheel, Rolling) or not wheel.disc:
             continue

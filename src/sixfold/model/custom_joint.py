@@ -1,7 +1,7 @@
 """Joints defined by user code: give the transform as a function of q, the rest follows.
 
 The motion subspace is the derivative of the transform and the bias is the derivative of the
-subspace, both by dual numbers over whatever kind of number the algorithm runs on.
+subspace, both by dual numbers over the kind of number that the algorithm runs on.
 """
 
 from __future__ import annotations

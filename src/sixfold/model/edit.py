@@ -217,7 +217,7 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
 
 
 def _first_names(joints: Iterable[Any]) -> list[Any]:
-    """Return joint names; a list that goes on and on is cut after as many as can be."""
+    """Return at most MAX_BODIES joint names of an iterable that may be endless."""
     return list(islice(joints, MAX_BODIES))
 
 
@@ -357,7 +357,7 @@ def add_payload(
 def _load(where: str, mass: Any, com: Any, inertia: Any) -> Inertia:
     if isinstance(inertia, Inertia):
         if mass is not None or any(numbers_of(where, "com", com, 3)):
-            what = "mass and com are given beside a whole Inertia"
+            what = "mass and com are given together with an Inertia"
             raise ModelError(where, what, "give either the Inertia or mass, com and moments")
         return inertia_of(where, inertia)
     if mass is None:

@@ -207,7 +207,7 @@ class ImpactPoint:
 
     @property
     def sticks(self) -> bool:
-        """Whether the point does not slide, whatever the impulse."""
+        """Whether the point never slides: its friction is infinite."""
         return math.isinf(self.friction)
 
 

@@ -207,7 +207,7 @@ def from_arrays(
         A Model; row k of its arrays is body k + 1.
 
     Raises:
-        ArgumentError: if an array is none.
+        ArgumentError: if an argument is not an array.
         ModelError: if an array has another length than lambda, or an entry makes no sense; the
             message names the body.
 
@@ -251,7 +251,7 @@ def from_arrays(
 
 
 def _entries(argument: str, given: Any) -> list[Any]:
-    """Return the entries of an array, or say that it is none."""
+    """Return the entries of a list or array."""
     if isinstance(given, (list, tuple)) or getattr(given, "ndim", 0) > 0:
         return list(given)
     where, fix = f"from_arrays: argument '{argument}'", "give a list with one entry for each body"
@@ -350,6 +350,6 @@ def _inertia(where: str, given: Any) -> Inertia | None:
     ten = (m, hx[2, 1], hx[0, 2], hx[1, 0], *upper, moments[1, 2])
     made = Inertia.from_parameters([float(x) for x in ten])
     if not _close(I, np.asarray(made)):
-        what = "the 6x6 inertia is none of a rigid body [[I, m c x], [-m c x, m 1]]"
+        what = "the 6x6 inertia is not that of a rigid body [[I, m c x], [-m c x, m 1]]"
         raise ModelError(where, what, "give a symmetric matrix of ten numbers, angular part first")
     return made

@@ -76,7 +76,7 @@ def numbers_of(
     if len(listed) != n:
         count = len(values) if isinstance(values, Sized) else f"more than {n}"
         raise ModelError(where, f"{what} has {count} numbers", f"give {n}")
-    # a sum of finite numbers is finite, or overflows and is looked at more closely
+    # a sum of finite numbers is finite, unless it overflows: then each is tested
     if not math.isfinite(sum(listed)) and any(
         math.isnan(x) or (finite and math.isinf(x)) for x in listed
     ):

@@ -43,7 +43,7 @@ Matrix = list[list[Scalar]]
 
 def _refuse_trees(function: str, model: Model, _: Mapping[str, Any]) -> None:
     if not model.constraints:
-        where = f"model '{model.name}', which has no constraints beside its joints"
+        where = f"model '{model.name}', which has no constraints but its joints"
         fix = "close loops with ModelBuilder.close, or take the function for trees"
         raise NotApplicableError(function, where, fix)
 
@@ -99,7 +99,7 @@ def constrained_dynamics(
 
 @quantity("nc", refuses=_refuse_trees)
 def constraint_gaps(model: Model, q: ArrayLike, **options: Unpack[Options[Array]]) -> Array:
-    """Return how far each constraint row gapes [m or rad], shape (..., nc); zero where it holds.
+    """Return the gap of each constraint row [m or rad], shape (..., nc); zero where it holds.
 
     Rows are named by `model.constraint_rows`.  Those of a loop are along the constraint forces of
     its joint, in the closing frame on body B; of turns it is 2 tan(angle / 2).

@@ -183,8 +183,8 @@ def difference_derivatives(
 ) -> _Two:
     """Return the derivatives (dq0, dq1) of `difference`, each of shape (..., nv, nv).
 
-    Increments of q0 and q1 are along the motion subspaces (the tangent space).  Half a turn apart,
-    where the difference of two rotations jumps, there is none.
+    Increments of q0 and q1 are along the motion subspaces (the tangent space).  The derivative
+    does not exist half a turn apart, where the difference of two rotations jumps.
 
     Returns:
         Two arrays of shape (..., nv, nv): rows are those of the difference, columns increments of

@@ -127,7 +127,7 @@ def _repeat_call(
 ) -> Any:
     """Convert the arguments to arrays of one dtype and shape, and try the prepared calls again.
 
-    Returns None where there is none, and for everything that needs the checks of `general`.
+    Returns None without a prepared call, and for everything that needs the checks of `general`.
     """
     if backend is not None and (type(backend) is not str or backend != "native"):
         return None
@@ -298,7 +298,7 @@ class _Run:
 
 
 def _without_machine_code(row: Quantity, backend: str, where: str) -> NotApplicableError:
-    """Return the error of a call that insists on machine code where there is none."""
+    """Return the error of a call that asks for machine code where none can be made."""
     fix = "leave backend out: NumPy evaluates what has no machine code"
     return NotApplicableError(f"{row.name}: backend {backend!r}", where, fix)
 
@@ -325,7 +325,7 @@ def _new(lead: Shape, shapes: Sequence[Shape], dtype: Any) -> Results:
 
 
 def _nothing(*_: Any) -> None:
-    """Take the place of a kernel's built-in function where there is none."""
+    """Stand for the built-in function of a kernel that has none."""
 
 
 def _large(

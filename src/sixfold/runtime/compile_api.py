@@ -223,7 +223,7 @@ def _with_tangent(name: str, model: Model | None, shapes: Mapping[str, Shape]) -
 
 
 def _parameters(caller: str, function: Any) -> list[inspect.Parameter]:
-    """Return the parameters of a function, or say that it is none."""
+    """Return the parameters of a function; refuse anything else."""
     fix = "pass a function of arrays, such as sixfold.inverse_dynamics"
     if not callable(function):
         where = f"{caller}: argument 'function'"

@@ -199,7 +199,7 @@ def complete_docstring(
         listed, _, tail = rest.partition("\n\n")
         name = ""
         for line in listed.split("\n"):
-            if line.startswith("            "):  # the text of an entry goes on
+            if line.startswith("            "):  # continues the text of an entry
                 given[name] += "\n" + line
             else:
                 name, _, what = line.strip().partition(": ")

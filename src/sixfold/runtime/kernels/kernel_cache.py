@@ -63,7 +63,7 @@ class KernelCache:
             return None
         if slot is not self._newest:
             with self._lock:
-                if key in self._slots:  # nobody has dropped it meanwhile
+                if key in self._slots:  # not dropped meanwhile
                     self._slots.move_to_end(key)
                     self._newest = slot
         return slot.found

@@ -198,7 +198,7 @@ class _Frames:
         to the frame of i with errors of eps times their mass times d^2.  The shift is harmless
         where m is no more than some times their mass, or m d^2 than the smallest moment of inertia
         of body i.  (An offset in the placement of i itself is different: the parent sees the body
-        from there whatever its frame is.)
+        from there for any frame.)
         """
         m, d = abs(float(self.tree.inertia[i].m)), distance
         return m <= _GROWTH * self.behind[c] or m * d * d <= _GROWTH * self.size[i]

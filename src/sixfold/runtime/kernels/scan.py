@@ -97,7 +97,7 @@ def run_scan(
     every: int,
     out: Sequence[Array] | None = None,
 ) -> tuple[list[Array], bool]:
-    """Return what is carried after every so many steps, shape (*lead, steps // every, size) each.
+    """Return the carried values after each `every` steps, shape (*lead, steps // every, size) each.
 
     With it comes whether any of it has left the finite numbers in the end.
 
