@@ -13,19 +13,16 @@ from sixfold.arrays import Array
 from sixfold.choices import ForceFrame
 from sixfold.errors import ArgumentError, NotApplicableError, StateError, TooLargeError, visible
 from sixfold.model import Model
-from sixfold.quantities import (
+from sixfold.quantities.configurations import integrate, neutral
+from sixfold.quantities.constraints import (
     constrained_dynamics,
     constraint_bias,
     constraint_gaps,
     constraint_jacobian,
     constraint_wrenches,
-    integrate,
-    inverse_dynamics,
-    inverse_mass_matrix,
-    mass_matrix,
-    neutral,
     project,
 )
+from sixfold.quantities.dynamics import inverse_dynamics, inverse_mass_matrix, mass_matrix
 from sixfold.runtime import Argument, checked_array, plain_argument, require_model
 from sixfold.show import block, table
 
@@ -259,8 +256,8 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
 
     Args:
         model: a robot with constraints.
-        q: a configuration [rad or m], shape (nq,), assembled first if loops are open; near the neutral
-            one by default.
+        q: a configuration [rad or m], shape (nq,), near the neutral one by default; it is assembled
+            first if loops are open.
 
     Returns:
         A `Mobility` with degrees of freedom (nv), rows (nc), rank, redundant, mobility and

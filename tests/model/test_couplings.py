@@ -137,7 +137,7 @@ def test_unknown_joints_are_named(follower, master):
 def test_only_joints_of_one_freedom_couple(follower, master):
     builder = arm("ab", b=sf.Universal()).couple(follower, (master, 1.0))
     with pytest.raises(
-        sf.errors.ModelError, match="joint 'b': a universal joint has 2 freedoms\n  fix"
+        sf.errors.ModelError, match="joint 'b': a universal joint has 2 degrees of freedom\n  fix"
     ):
         builder.build()
 

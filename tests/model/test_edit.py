@@ -355,7 +355,7 @@ def test_each_joint_of_an_attached_robot_keeps_its_friction_speed():
         ({"placement": (1, 2)}, "placement has 2 numbers"),
         ({"prefix": 3}, "prefix is 3"),
         ({"base_inertia": 3}, "inertia is 3"),
-        ({"other": "hand"}, "attach: a model is expected"),
+        ({"other": "hand"}, "attach: the second argument must be a Model"),
     ],
 )
 def test_what_cannot_be_attached_is_refused(changes, words):
@@ -526,7 +526,7 @@ def test_edited_models_are_models_like_others(edit):
     again = pickle.loads(pickle.dumps(edited))
     assert again == edited == edit(model)
     assert again.origin == edited.origin
-    with pytest.raises(sf.errors.ArgumentError, match="a model is expected"):
+    with pytest.raises(sf.errors.ArgumentError, match="the first argument must be a Model"):
         edit("model")
 
 

@@ -108,7 +108,7 @@ HEAVY = np.diag([1.0, 1.0, 1.0, 2.0, 2.0, 3.0])
         ({"Xtree": [np.ones((4, 4))]}, sf.errors.ModelError, "last row of the 4x4 Xtree"),
         ({"Xtree": [2 * np.diag([1, 1, 1, 0.5])]}, sf.errors.ModelError, "rotation"),
         ({"Xtree": ["here"]}, sf.errors.ModelError, "Xtree is 'here'"),
-        ({"inertia": [HEAVY]}, sf.errors.ModelError, "none of a rigid body"),
+        ({"inertia": [HEAVY]}, sf.errors.ModelError, "not that of a rigid body"),
         ({"inertia": [np.ones(9)]}, sf.errors.ModelError, r"shape \(6, 6\) or \(10,\)"),
         ({"inertia": [[np.nan] * 10]}, sf.errors.ModelError, "body 1: inertia"),
         ({"inertia": np.eye(6)}, sf.errors.ModelError, "inertia has 6 entries, parent has 1"),

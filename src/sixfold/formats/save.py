@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError, RobotFileError
+from sixfold.errors import NotApplicableError, OptionError, RobotFileError
 from sixfold.files import path_of, write_files
 from sixfold.formats import xml
 from sixfold.formats.json_model import plain_side_file, read_json, read_side_file, text_of, to_json
 from sixfold.formats.urdf import UrdfReader
 from sixfold.formats.urdf_write import to_urdf
-from sixfold.model import Model
+from sixfold.model import Model, require_model
 
 
 def save(
@@ -44,9 +44,7 @@ def save(
         >>> sf.load("cart.json") == model
         True
     """
-    if not isinstance(model, Model):
-        fix = "pass a model, such as the result of sixfold.load"
-        raise ArgumentError("save: argument 'model'", "a Model", model, fix)
+    require_model("save", model)
     target = path_of("save", path, "robot.urdf")
     ways: dict[str, tuple[Callable[[Model], str], Callable[[bytes], Model]]] = {
         ".urdf": (to_urdf, _urdf),

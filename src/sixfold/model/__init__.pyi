@@ -27,9 +27,11 @@ from sixfold.model.geometry import Shape as Shape
 from sixfold.model.geometry import SourceInfo as SourceInfo
 from sixfold.model.geometry import Sphere as Sphere
 from sixfold.model.grouping import group_inertias as group_inertias
+from sixfold.model.grouping import reduce_inertias as reduce_inertias
 from sixfold.model.joint import Joint as Joint
 from sixfold.model.joint import JointState as JointState
 from sixfold.model.model import Model as Model
+from sixfold.model.model import require_model as require_model
 from sixfold.model.samples import random_tree as random_tree
 from sixfold.model.standard_joints import STANDARD_JOINTS as STANDARD_JOINTS
 from sixfold.model.standard_joints import Cylindrical as Cylindrical

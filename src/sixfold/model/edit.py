@@ -11,11 +11,11 @@ from functools import reduce
 from itertools import islice
 from typing import Any, TypeVar
 
-from sixfold.errors import ArgumentError, ModelError, UnknownNameError, quote
+from sixfold.errors import ModelError, UnknownNameError, quote
 from sixfold.model.body import Body, Coupling, Frame, Numbers
 from sixfold.model.constraint import Constraint, Distance, Gear
 from sixfold.model.geometry import Geometry, Link
-from sixfold.model.model import Model
+from sixfold.model.model import Model, require_model
 from sixfold.model.validate import MAX_BODIES, inertia_of, numbers_of, placement_of
 from sixfold.scalar import exact, plain
 from sixfold.spatial import Inertia, Transform, Vector3
@@ -61,8 +61,8 @@ def attach(
         >>> both.joint_names
         ('slide', 'hinge', 'arm_shoulder', 'arm_elbow')
     """
-    check_model("attach", model)
-    check_model("attach", other)
+    require_model("attach", model)
+    require_model("attach", other, "second argument")
     where = f"attaching '{other.name}' to '{model.name}'"
     carrier, placed = model.locate(to)
     X = (placement_of(where, placement) @ placed).map(exact)
@@ -145,7 +145,7 @@ def lock_joints(model: Model, joints: Iterable[str] | Mapping[str, Position]) ->
         >>> np.allclose(sf.mass_matrix(stiff, [0.1, 0.2, 0.3]), full[:3, :3])
         True
     """
-    check_model("lock_joints", model)
+    require_model("lock_joints", model)
     # followers of locked joints only are locked too
     positions = _positions(model, joints)
     couplings = [_absorb_locked_masters(positions, coupling) for coupling in model.couplings]
@@ -283,7 +283,7 @@ def replace_inertias(model: Model, inertias: Mapping[str, Inertia]) -> Model:
         >>> sf.replace_inertias(model, {"cart": sf.Inertia.from_mass(8.0)})
         <Model 'cart_pendulum': nb=2, nq=2, nv=2, 8.5 kg>
     """
-    check_model("replace_inertias", model)
+    require_model("replace_inertias", model)
     if not isinstance(inertias, Mapping):
         fix = "pass {body name: Inertia}"
         raise ModelError("replace_inertias", f"got {type(inertias).__name__}", fix)
@@ -342,7 +342,7 @@ def add_payload(
         >>> np.allclose(more, -J.T @ (0, 0, -2.5 * 9.81))
         True
     """
-    check_model("add_payload", model)
+    require_model("add_payload", model)
     carrier, placed = model.locate(frame)
     where = f"payload at '{frame}'"
     if carrier < 0:
@@ -409,7 +409,7 @@ def rename(
         >>> model.body_names, model.joint_names
         (('cart', 'pole'), ('slide', 'pivot'))
     """
-    check_model("rename", model)
+    require_model("rename", model)
     where = f"renaming in model '{model.name}'"
     for given in (names, joints, bodies):
         if not isinstance(given, Mapping | None):
@@ -435,17 +435,6 @@ def rename(
     return _rename_all(
         model, lambda name: of_joints.get(name, name), lambda name: of_bodies.get(name, name)
     )
-
-
-def check_model(function: str, model: Any) -> None:
-    """Refuse what is no Model."""
-    if not isinstance(model, Model):
-        raise ArgumentError(
-            f"{function}: a model is expected",
-            "a sixfold.Model",
-            model,
-            "load one with sixfold.load(...), and pass it first",
-        )
 
 
 def add_prefix(model: Model, prefix: str) -> Model:

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.model.edit import check_model
 from sixfold.model.joint import Joint, TransferableInertia
-from sixfold.model.model import Model
+from sixfold.model.model import Model, require_model
 from sixfold.model.tree import Tree
 from sixfold.scalar import ZERO, Scalar, exact
 from sixfold.spatial import Inertia, Symmetric3, Vector3
@@ -63,7 +62,7 @@ def group_inertias(model: Model) -> Model:
         >>> np.allclose(sf.bias_force(fewer, q, v), sf.bias_force(arm, q, v))
         True
     """
-    check_model("group_inertias", model)
+    require_model("group_inertias", model)
     inertias = grouped_inertias(model.tree)
     bodies = tuple(
         replace(body, inertia=inertia)

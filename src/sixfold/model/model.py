@@ -460,3 +460,16 @@ def _sort_out(values: Iterable[Any], texts: list[Any], numbers: list[Any]) -> No
             _sort_out(value, texts, numbers)
         else:
             texts.append(value)
+
+
+def require_model(function: str, model: Any, argument: str = "first argument") -> Model:
+    """Return the model; refuse anything else, and a model whose own joints have changed."""
+    if not isinstance(model, Model):
+        raise ArgumentError(
+            f"{function}: the {argument} must be a Model",
+            "a sixfold.Model",
+            model,
+            "load one with sixfold.load(...)",
+        )
+    model.refuse_changed_joints(function)
+    return model

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import OptionError, SixfoldError, TooLargeError, quote
-from sixfold.model import Joint, Model
+from sixfold.model import Joint, Model, require_model
 from sixfold.model.validate import generator_of
-from sixfold.runtime.arrays import require_model
 from sixfold.runtime.public import common_arguments, quantity
 from sixfold.runtime.quantity import Numbers, Options
 from sixfold.scalar import Scalar

@@ -23,8 +23,7 @@ from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import NotApplicableError
 from sixfold.model import Model
 from sixfold.quantities.configurations import integrate, position_rate
-from sixfold.quantities.derivatives import factor_mass_matrix
-from sixfold.quantities.dynamics import bias_force, external_forces
+from sixfold.quantities.dynamics import bias_force, external_forces, factor_mass_matrix
 from sixfold.quantities.kinematics import six
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity

@@ -23,7 +23,7 @@ from sixfold.dynamics.contact.rows import JointSpace, Places
 from sixfold.dynamics.contact.scene import Numbers3, Scene
 from sixfold.model import Model, Tree
 from sixfold.quantities.constraints import free_motion, rows_of
-from sixfold.quantities.derivatives import factor_mass_matrix
+from sixfold.quantities.dynamics import factor_mass_matrix
 from sixfold.runtime.call import general
 from sixfold.runtime.quantity import FORCE_FRAMES, ModelOnTree, Numbers, Quantity, page
 from sixfold.scalar import ZERO, Scalar

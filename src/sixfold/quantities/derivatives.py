@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import ForceFrame
 from sixfold.model import Model
-from sixfold.quantities.dynamics import bias_force, external_forces, mass_matrix
+from sixfold.quantities.dynamics import bias_force, external_forces, factor_mass_matrix
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import Numbers, SparseOptions, refuse_constraints
@@ -248,12 +248,6 @@ def reduce_couplings(model: Any, matrices: Any) -> list[Matrix]:
     if not model.couplings:
         return list(matrices)
     return [model.coordinates.reduce(each, model.tree.velocity_slices) for each in matrices]
-
-
-def factor_mass_matrix(model: Any, q: Numbers) -> Any:
-    """Return the sparse factor of the mass matrix; under couplings the matrix is dense."""
-    parents = tuple(range(-1, model.nv - 1)) if model.couplings else model.tree.dof_parent
-    return fast.Factor.of(mass_matrix(model, q), parents)
 
 
 def _solve(

@@ -33,6 +33,7 @@ from sixfold.scalar import ZERO, Scalar
 from sixfold.spatial import Column, ldl, ldl_solve
 
 constraints = LazyModule("sixfold.quantities.constraints")
+factor = LazyModule("sixfold.dynamics.fast.factor")
 operators = LazyModule("sixfold.dynamics.book.operators.equations")
 
 
@@ -269,6 +270,12 @@ def external_forces(model: Any, q: Table, f_ext: Numbers | None, frame: str) -> 
         return kinematics.no_forces(model.tree)
     given = model.wrenches(f_ext)
     return given if frame == "body" else kinematics.forces_from_world(model.tree, q, given)
+
+
+def factor_mass_matrix(model: Any, q: Numbers) -> Any:
+    """Return the sparse factor of the mass matrix; under couplings the matrix is dense."""
+    parents = tuple(range(-1, model.nv - 1)) if model.couplings else model.tree.dof_parent
+    return factor.Factor.of(mass_matrix(model, q), parents)
 
 
 # -- methods of forward dynamics

@@ -19,7 +19,7 @@ from sixfold.errors import (
     UnknownNameError,
 )
 from sixfold.model import ImpactPoint, Model, Tree
-from sixfold.quantities.derivatives import factor_mass_matrix
+from sixfold.quantities.dynamics import factor_mass_matrix
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import common_arguments, quantity
 from sixfold.runtime.quantity import ModelOnTree, Numbers

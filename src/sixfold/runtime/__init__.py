@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from sixfold.model import require_model
 from sixfold.runtime.array_libraries import (
     LABELS,
     Call,
@@ -21,7 +22,6 @@ from sixfold.runtime.arrays import (
     join_numbers,
     leading_shape,
     refuse_masses_below_zero,
-    require_model,
 )
 from sixfold.runtime.call import BACKENDS
 from sixfold.runtime.compile_api import (

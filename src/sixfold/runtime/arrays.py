@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array as Array
 from sixfold.arrays import Shape as Shape
 from sixfold.errors import (
-    ArgumentError,
     ModelError,
     NumberError,
     ShapeError,
@@ -300,19 +299,6 @@ def leading_shape(
             given_shapes,
             "give all arguments the same number of states, or one state",
         ) from None
-
-
-def require_model(function: str, model: Any) -> Model:
-    """Return the model, or say that the first argument is something else."""
-    if not isinstance(model, Model):
-        raise ArgumentError(
-            f"{function}: the first argument must be a Model",
-            "a sixfold.Model",
-            model,
-            "load one with sixfold.load(...), and pass it first",
-        )
-    model.refuse_changed_joints(function)
-    return model
 
 
 def _columns(array: Array, shape: Shape) -> list[Any]:

@@ -23,7 +23,7 @@ import numpy as np
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Backend
 from sixfold.errors import NotApplicableError, OptionError
-from sixfold.model import Model
+from sixfold.model import Model, require_model
 from sixfold.runtime.array_libraries import Call, call_on_dask_or_xarray, is_container
 from sixfold.runtime.arrays import (
     Results,
@@ -33,7 +33,6 @@ from sixfold.runtime.arrays import (
     evaluate,
     nonzero_numbers,
     refuse_massless,
-    require_model,
     with_checked_masses,
 )
 from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model, while_alive
@@ -49,7 +48,7 @@ from sixfold.runtime.singular import (
 from sixfold.scalar import Zero
 
 if TYPE_CHECKING:
-    from sixfold.compiler.llvm import Kernel
+    from sixfold.compiler.llvm.runtime.kernel import Kernel
     from sixfold.runtime.quantity import Quantity
 
 _DTYPES = {name: np.dtype(name) for name in ("float64", "float32")}

@@ -30,8 +30,8 @@ from sixfold.errors import (
     one_of,
     quote,
 )
-from sixfold.model import Model
-from sixfold.runtime.arrays import Shape, require_model
+from sixfold.model import Model, require_model
+from sixfold.runtime.arrays import Shape
 from sixfold.runtime.kernels.kernels import FORMS, announce, user_kernel, watch_kernels
 from sixfold.runtime.kernels.scan import replay
 from sixfold.runtime.kernels.trace_function import FunctionProgram, numbers_array, program_of, trace

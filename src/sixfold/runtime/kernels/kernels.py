@@ -29,7 +29,8 @@ from sixfold.scalar import is_plain
 
 if TYPE_CHECKING:
     from sixfold.compiler.graph import Program, Rolled
-    from sixfold.compiler.llvm import Kernel, Layout
+    from sixfold.compiler.llvm.layout.signature import Layout
+    from sixfold.compiler.llvm.runtime.kernel import Kernel
 
 #: Nodes up to which a program is compiled as straight-line code; beyond, NumPy evaluates it.
 MAX_NODES = 40_000
@@ -74,7 +75,7 @@ _MAX_PITCH = 1e3
 @per_model()
 def reduced_tree(model: Model, anywhere: bool = True) -> Tree:
     """Return the reduced tree; forces in body coordinates need the model's own frames."""
-    from sixfold.model.grouping import reduce_inertias
+    from sixfold.model import reduce_inertias
     from sixfold.runtime.kernels.reduce_frames import reduce_frames
 
     tree = model.tree

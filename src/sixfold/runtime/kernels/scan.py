@@ -23,7 +23,8 @@ from sixfold.runtime.lazy_import import compiler, graphs
 
 if TYPE_CHECKING:
     from sixfold.compiler.graph import Program
-    from sixfold.compiler.llvm import Kernel, ScanKernel
+    from sixfold.compiler.llvm.runtime.kernel import Kernel
+    from sixfold.compiler.llvm.runtime.scan_kernel import ScanKernel
 
 #: Takes one list of numbers for each array, returns what is carried as one list.
 Step = Callable[..., Sequence[Any]]

@@ -18,7 +18,7 @@ from sixfold.runtime.arrays import Array, Shape
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from sixfold.compiler.llvm import Kernel
+    from sixfold.compiler.llvm.runtime.kernel import Kernel
 
 #: Numbers read and written from which a batch runs on several threads.
 MIN_SHARED_NUMBERS = 1 << 19
