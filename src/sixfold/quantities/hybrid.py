@@ -12,13 +12,13 @@ from sixfold.choices import ForceFrame
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import OptionError, UnknownNameError
 from sixfold.model import Model
-from sixfold.quantities.derivatives import inverse_dynamics_derivatives
 from sixfold.quantities.dynamics import external_forces, inverse_dynamics, mass_matrix
 from sixfold.runtime.lazy_import import LazyModule
 from sixfold.runtime.public import quantity
 from sixfold.runtime.quantity import InertiaOptions, refuse_constraints
 from sixfold.scalar import ZERO, Scalar, dot
 
+derivatives = LazyModule("sixfold.quantities.derivatives")
 factors = LazyModule("sixfold.dynamics.fast.factor")
 sweeps = LazyModule("sixfold.dynamics.fast.hybrid")
 
@@ -170,7 +170,8 @@ def hybrid_dynamics_derivatives(
     """
     rows, n = _rows(model, given), range(model.nv)
     qdd, _ = hybrid_dynamics(model, q, v, tau, a, f_ext, given=given, f_ext_frame=f_ext_frame)
-    Q, V, M = inverse_dynamics_derivatives(model, q, v, qdd, f_ext, f_ext_frame=f_ext_frame)
+    rates = derivatives.inverse_dynamics_derivatives
+    Q, V, M = rates(model, q, v, qdd, f_ext, f_ext_frame=f_ext_frame)
     unknowns = _solver(model, M, rows)
     # M da - dtau = -(Q dq + V dv), with what is given on the right-hand side
     X = [[M[r][c] if c in rows else -1.0 if r == c else ZERO for c in n] for r in n]

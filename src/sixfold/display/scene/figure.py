@@ -43,7 +43,8 @@ from sixfold.model import (
     Model,
     Sphere,
 )
-from sixfold.quantities import body_poses, neutral
+from sixfold.quantities.configurations import neutral
+from sixfold.quantities.kinematics import body_poses
 from sixfold.spatial import Transform
 from sixfold.spatial.rotations import (
     matrices_to_quaternions,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sixfold.display.scene.surfaces import Array
 from sixfold.errors import NumberError, ShapeError, StateError
 from sixfold.model import Model
-from sixfold.quantities import difference, integrate
+from sixfold.quantities.configurations import difference, integrate
 from sixfold.runtime import in_order
 
 RATE = 60.0  #: Rows a second of a motion that comes without times.

@@ -37,15 +37,10 @@ from sixfold.display.scene.surfaces import (
 )
 from sixfold.errors import visible
 from sixfold.model import Distance, Gear, Loop, Model, Rolling
-from sixfold.quantities import (
-    body_accelerations,
-    body_poses,
-    body_velocities,
-    center_of_mass,
-    constrained_dynamics,
-    constraint_wrenches,
-    joint_wrenches,
-)
+from sixfold.quantities.constraints import constrained_dynamics, constraint_wrenches
+from sixfold.quantities.energies import center_of_mass
+from sixfold.quantities.kinematics import body_accelerations, body_poses, body_velocities
+from sixfold.quantities.wrenches import joint_wrenches
 
 TURNS = 5.0  #: Most turns of a coil; a smaller pitch would fill it in.
 CORNERS = 20  #: Straight pieces of one turn.

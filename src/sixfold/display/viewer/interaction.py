@@ -19,15 +19,9 @@ from sixfold.display.scene.surfaces import FORCE, Array
 from sixfold.display.viewer.drawing import State
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.model import Model
-from sixfold.quantities import (
-    body_poses,
-    body_velocities,
-    difference,
-    frame_pose,
-    gravity_force,
-    inverse_mass_matrix,
-    jacobian,
-)
+from sixfold.quantities.configurations import difference
+from sixfold.quantities.dynamics import gravity_force, inverse_mass_matrix
+from sixfold.quantities.kinematics import body_poses, body_velocities, frame_pose, jacobian
 from sixfold.simulation.stepper import Stepper
 from sixfold.spatial.rotations import quaternions_to_matrices
 

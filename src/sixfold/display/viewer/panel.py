@@ -20,7 +20,9 @@ from sixfold.display.viewer.interaction import LivePlayer, Player, movable_frame
 from sixfold.errors import StateError, visible
 from sixfold.loops import assemble
 from sixfold.model import Body, FreeJoint, Model
-from sixfold.quantities import gravity_force, kinetic_energy, mass_matrix, neutral, potential_energy
+from sixfold.quantities.configurations import neutral
+from sixfold.quantities.dynamics import gravity_force, mass_matrix
+from sixfold.quantities.energies import kinetic_energy, potential_energy
 
 TURN, LENGTH = "rad", "m"
 HALF_TURN = 3.1416

@@ -44,7 +44,8 @@ from sixfold.errors import NotApplicableError, OptionError, RobotFileWarning, Sh
 from sixfold.lazy import optional
 from sixfold.model import Gear, Model
 from sixfold.progress import working
-from sixfold.quantities import body_poses, neutral
+from sixfold.quantities.configurations import neutral
+from sixfold.quantities.kinematics import body_poses
 from sixfold.runtime import require_model
 from sixfold.simulation.stepper import Stepper
 
