@@ -13,7 +13,7 @@ from benchmarks.bench.engines.engines import FUNCTIONS
 from benchmarks.bench.robots import STANDARD, find
 from benchmarks.bench.run import Settings, run
 from benchmarks.bench.sections.chains import LENGTHS
-from sixfold.cli.main import Commands
+from sixfold.cli import Commands
 from sixfold.cli.options import WIDTH, refuse_idle, robot_argument
 from sixfold.errors import OptionError, visible
 

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
+import sixfold.display
 from sixfold.cli import main
 
 
@@ -56,8 +57,8 @@ def test_a_neutral_start_and_another_integrator(tmp_path):
 def test_a_report_and_a_view_are_handed_the_motion(monkeypatch, tmp_path):
     calls = []
     command = sys.modules["sixfold.cli.simulate"]
-    for name in ("write_report", "show"):
-        monkeypatch.setattr(command, name, lambda *x: calls.append(x))
+    for name in ("write_report", "view"):
+        monkeypatch.setattr(sixfold.display, name, lambda *x: calls.append(x))
     monkeypatch.setattr(command, "optional", lambda *x: None)
     result = run("pendulum", "--duration", "0.1", "--report", str(tmp_path / "r.html"), "--view")
     assert result.exit_code == 0, result.output

@@ -1,12 +1,11 @@
 """`sixfold view`: a robot or a motion from the command line."""
 
-import sys
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
+import sixfold.display
 from sixfold.cli import main
 
 
@@ -14,8 +13,8 @@ from sixfold.cli import main
 def shown(monkeypatch):
     """Return the calls that would open a window."""
     calls = []
-    command = sys.modules["sixfold.cli.simulate"]
-    monkeypatch.setattr(command, "show", lambda *args, **options: calls.append((args, options)))
+    record = lambda *args, **options: calls.append((args, options))  # noqa: E731
+    monkeypatch.setattr(sixfold.display, "view", record)
     return calls
 
 

@@ -10,8 +10,8 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import sixfold as sf
+from sixfold.cli import main
 from sixfold.cli.inspect import describe
-from sixfold.cli.main import main
 
 COMMANDS = sorted(main.commands)
 

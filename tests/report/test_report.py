@@ -12,7 +12,7 @@ import pytest
 
 import sixfold as sf
 from sixfold.display.report.html import groups, names
-from sixfold.display.scene import record
+from sixfold.display.scene.record import record
 from sixfold.show import keep_extremes
 
 

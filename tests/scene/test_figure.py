@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.display.scene import Part, figure, stage, stick_figure
 from sixfold.display.scene.figure import (
     box_sides,
     ellipsoid_radii,
+    figure,
     pose_of,
     principal,
     quaternions,
+    stage,
+    stick_figure,
     turn_between,
 )
 from sixfold.display.scene.surfaces import (
+    Part,
     box,
     capsule,
     cylinder,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.display.scene import record
+from sixfold.display.scene.record import record
 
 T = np.linspace(0.0, 2.0, 41)
 

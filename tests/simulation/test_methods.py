@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 import sixfold as sf
-from sixfold.cli.main import main
+from sixfold.cli import main
 
 METHODS = ("aba", "crba", "operators", "operators_dense")
 MODELS = {

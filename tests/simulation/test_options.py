@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.cli.main import main
+from sixfold.cli import main
 
 PENDULUM = sf.load("double_pendulum")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sixfold as sf
-from sixfold.display.scene import Contacts, record
 from sixfold.display.scene.figure import LONGEST, force_arrows, usual_force
+from sixfold.display.scene.record import Contacts, record
 from sixfold.display.viewer.drawing import (
     HIDDEN,
     ContactLayer,

@@ -10,28 +10,25 @@ from typing import Any
 import click
 import numpy as np
 
+from sixfold import display
 from sixfold.arrays import Array
 from sixfold.checks.verify.check import check
 from sixfold.cli.options import Group, option, refuse_idle, robot_names, tree_lines
 from sixfold.control import controllers
-from sixfold.display.report.html import write_report
 from sixfold.display.scene.figure import within_limits
-from sixfold.display.viewer.viewer import view
 from sixfold.errors import visible
 from sixfold.formats import load
 from sixfold.model import Model
 from sixfold.progress import showing
-from sixfold.quantities import (
+from sixfold.quantities.configurations import difference, neutral, random_state
+from sixfold.quantities.dynamics import (
     bias_force,
-    difference,
     forward_dynamics,
     gravity_force,
     inverse_dynamics,
-    kinetic_energy,
     mass_matrix,
-    neutral,
-    random_state,
 )
+from sixfold.quantities.energies import kinetic_energy
 from sixfold.runtime import get_threads
 from sixfold.simulation import simulate
 
@@ -113,7 +110,7 @@ def quadruped(
     many = "1 push" if pushes == 1 else f"{pushes} pushes"
     click.echo(f"{seconds:g} s of trotting, {many} of {impulse:g} N s from the sides;")
     click.echo("every 20 ms, 384 sequences of 0.4 s with contact are tried in one kernel")
-    window = view(robot, q=neutral(robot), block=False) if live else None
+    window = display.view(robot, q=neutral(robot), block=False) if live else None
     if window is not None:
         click.echo(f"open {window.url}")
     shown = None if window is None else lambda _, q: window.pose(q)
@@ -121,9 +118,8 @@ def quadruped(
     ended = "it stands" if found.stands else f"it fell at {found.motion['t'][-1]:.1f} s"
     click.echo(f"\n  {ended}; {found.speed:.2f} m/s on average")
     click.echo(f"  an action was planned in {1e3 * found.planning:.1f} ms, of 20 ms that there are")
-    click.echo(
-        f"  the motion is in {write_report(report, robot, found.motion)}: open it in a browser"
-    )
+    page = display.write_report(report, robot, found.motion)
+    click.echo(f"  the motion is in {page}: open it in a browser")
     if window is not None:
         window.close()
 
@@ -194,7 +190,7 @@ def _motion(model: Model, report: str) -> None:
     if np.isfinite(limit).all():
         used = (np.abs(motion.tau).max(axis=0) / limit).max()
         click.echo(f"  motors give at most {100 * used:.0f} % of their largest torques")
-    path = write_report(report, model, motion)
+    path = display.write_report(report, model, motion)
     click.echo(f"  the motion is in {visible(path)}: open it in a browser")
     click.echo("\nNext: sixfold demo quadruped, a robot that trots and is pushed;")
     click.echo(f"sixfold view {visible(model.name)}   (pip install 'sixfold[view]')")

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from sixfold import display
 from sixfold.cli.options import FRICTION, UNKNOWNS, option, options, robot_argument
-from sixfold.display.report.html import write_report
 from sixfold.errors import OptionError, visible
 from sixfold.formats import load, save
 from sixfold.identification.excitation import excitation
@@ -81,7 +81,7 @@ def excite(
         trajectory.save(out)
         click.echo(f"written to {visible(out)}")
     if report is not None:
-        write_report(report, trajectory.model, trajectory)
+        display.write_report(report, trajectory.model, trajectory)
         click.echo(f"report in {visible(report)}")
 
 
@@ -150,7 +150,7 @@ def identify(
     )
     _print(result)
     if report is not None:
-        write_report(report, result.model, result)
+        display.write_report(report, result.model, result)
         click.echo(f"report in {visible(report)}")
     if out is not None and result.ok:
         save(result.model, out)

@@ -10,17 +10,17 @@ from typing import Any
 import click
 import numpy as np
 
+from sixfold import display
 from sixfold.choices import Integrator, Method, PieceFormat
 from sixfold.cli.options import WIDTH, option, refuse_idle, robot_argument, robot_names
 from sixfold.control import controllers
-from sixfold.display.report.html import write_report
-from sixfold.display.viewer.viewer import view as show
 from sixfold.errors import NotApplicableError, SixfoldError, TrajectoryFileError, brief, visible
 from sixfold.formats import load
 from sixfold.lazy import optional
 from sixfold.model import Model
 from sixfold.progress import working
-from sixfold.quantities import mass_matrix, neutral, random_state
+from sixfold.quantities.configurations import neutral, random_state
+from sixfold.quantities.dynamics import mass_matrix
 from sixfold.simulation import Trajectory
 from sixfold.simulation import simulate as run
 from sixfold.simulation.arguments import CHOICES, METHODS
@@ -114,10 +114,10 @@ def simulate(
         trajectory.save(out)
         click.echo(f"written to {visible(out)}")
     if report is not None:
-        write_report(report, model, trajectory)
+        display.write_report(report, model, trajectory)
         click.echo(f"report in {visible(report)}")
     if view:
-        show(model, trajectory)
+        display.view(model, trajectory)
 
 
 def summary(trajectory: Trajectory) -> list[str]:
@@ -183,7 +183,7 @@ def view(
     options: dict[str, Any] = {"live": "hold" if hold else True} if live else {}
     if drag is not None:
         options["drag"] = drag
-    show(model, motion, port=port, open_browser=not no_browser, **options)
+    display.view(model, motion, port=port, open_browser=not no_browser, **options)
 
 
 def _open_input(robot: str, body: str | None, floating: bool) -> tuple[Model, Any]:

@@ -15,7 +15,7 @@ from sixfold.identification.identification import Identification
 from sixfold.identification.identification import JointResidual as JointResidual
 from sixfold.identification.identify import identify
 from sixfold.identification.log import Log
-from sixfold.quantities import energy_regressor, joint_regressor
+from sixfold.quantities.regressors import energy_regressor, joint_regressor
 
 __all__ = [
     "BaseParameters",

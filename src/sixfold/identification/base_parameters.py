@@ -20,8 +20,10 @@ from sixfold.errors import NotApplicableError, visible, whole_number
 from sixfold.identification.problem import independent
 from sixfold.model import Model
 from sixfold.model.grouping import PARAMETERS, grouped_inertias, movable
-from sixfold.quantities import random_state, readings, regressor
+from sixfold.quantities import readings
+from sixfold.quantities.configurations import random_state
 from sixfold.quantities.readings import page
+from sixfold.quantities.regressors import regressor
 from sixfold.runtime import per_model, quantity, require_model
 from sixfold.scalar import Scalar, Zero
 from sixfold.show import block, folded, plain, table

@@ -30,8 +30,10 @@ from sixfold.identification.problem import (
 )
 from sixfold.model import Model
 from sixfold.model.validate import generator_of
-from sixfold.quantities import gravity_force as weight
-from sixfold.quantities import inverse_dynamics, kinetic_energy, potential_energy, random_state
+from sixfold.quantities.configurations import random_state
+from sixfold.quantities.dynamics import gravity_force as weight
+from sixfold.quantities.dynamics import inverse_dynamics
+from sixfold.quantities.energies import kinetic_energy, potential_energy
 from sixfold.runtime import in_order, require_model
 from sixfold.simulation.trajectory import Trajectory
 

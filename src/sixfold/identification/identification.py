@@ -25,7 +25,7 @@ from sixfold.identification.problem import (
 )
 from sixfold.identification.samples import LogInput, source_of
 from sixfold.model import Model
-from sixfold.quantities import gravity_force, inverse_dynamics
+from sixfold.quantities.dynamics import gravity_force, inverse_dynamics
 from sixfold.show import block, folded, plain
 from sixfold.spatial import Inertia
 

@@ -60,7 +60,7 @@ from sixfold.identification.suspects import (
     torque_scale_findings,
 )
 from sixfold.model import Model
-from sixfold.quantities import inverse_dynamics
+from sixfold.quantities.dynamics import inverse_dynamics
 from sixfold.runtime import require_model
 
 REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down

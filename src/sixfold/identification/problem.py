@@ -20,7 +20,9 @@ from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, OptionError, UnknownNameError, yes_or_no
 from sixfold.model import Body, Model
 from sixfold.model.grouping import PARAMETERS, movable
-from sixfold.quantities import inverse_dynamics, joint_regressor, random_state, regressor
+from sixfold.quantities.configurations import random_state
+from sixfold.quantities.dynamics import inverse_dynamics
+from sixfold.quantities.regressors import joint_regressor, regressor
 from sixfold.runtime import compile as compile_kernel
 from sixfold.spatial import Inertia
 

@@ -24,7 +24,7 @@ from sixfold.errors import ArgumentError, NotApplicableError, OptionError, Shape
 from sixfold.identification.findings import DataFinding, Severity, join_names
 from sixfold.identification.log import Chunk, Log, interpolate, map_arrays
 from sixfold.model import Model, Revolute
-from sixfold.quantities import difference
+from sixfold.quantities.configurations import difference
 from sixfold.runtime import in_order
 from sixfold.simulation.trajectory import Trajectory
 

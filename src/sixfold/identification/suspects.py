@@ -27,7 +27,7 @@ from sixfold.identification.fit import (
 from sixfold.identification.friction import Probe
 from sixfold.identification.log import Chunk
 from sixfold.identification.problem import IdentificationProblem
-from sixfold.quantities import inverse_dynamics
+from sixfold.quantities.dynamics import inverse_dynamics
 
 SAMPLES = 2000  # samples that suspicions are tried on
 # residual relative to the joint's own forces from which on a fit explains nothing

@@ -11,7 +11,7 @@ import numpy as np
 from sixfold.checks.doctor.finding import Diagnosis, Finding
 from sixfold.errors import whole_number
 from sixfold.model import Model
-from sixfold.quantities import random_state
+from sixfold.quantities.configurations import random_state
 from sixfold.runtime import require_model
 
 if TYPE_CHECKING:

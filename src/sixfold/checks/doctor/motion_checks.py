@@ -18,7 +18,8 @@ from sixfold.formats.files import mesh_path
 from sixfold.loops import CLOSED, mobility, nearest, size_of
 from sixfold.model import Body, Gear, Mesh, Model
 from sixfold.model.validate import degree_limits
-from sixfold.quantities import constraint_jacobian, mass_matrix
+from sixfold.quantities.constraints import constraint_jacobian
+from sixfold.quantities.dynamics import mass_matrix
 from sixfold.runtime import lost_pivots, possibly_singular_joints, singular_joints
 
 LARGEST = 150  #: Maximum degrees of freedom for which mass matrices are formed.

@@ -10,7 +10,8 @@ import numpy as np
 
 from sixfold.checks.doctor.case import POINT, Array, Case, Extent, Part
 from sixfold.checks.doctor.finding import Finding, Severity
-from sixfold.quantities import body_poses, neutral
+from sixfold.quantities.configurations import neutral
+from sixfold.quantities.kinematics import body_poses
 from sixfold.spatial import Inertia
 
 ROUNDING = 1e-9  #: Fraction of the largest moment that counts as rounding.

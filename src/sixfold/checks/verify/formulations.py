@@ -31,12 +31,12 @@ from sixfold.dynamics.kinematics import no_forces
 from sixfold.model import Model, Tree
 from sixfold.model.tree import Table
 from sixfold.progress import tell
-from sixfold.quantities import (
+from sixfold.quantities import readings
+from sixfold.quantities.dynamics import (
     forward_dynamics,
     inverse_dynamics,
     inverse_mass_matrix,
     mass_matrix,
-    readings,
 )
 from sixfold.runtime import join_numbers as joined
 from sixfold.runtime import singular_joints

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.display.scene import Part, Record, Stage, figure, record, stage
+from sixfold.display.scene.figure import Stage, figure, stage
+from sixfold.display.scene.record import Record, record
+from sixfold.display.scene.surfaces import Part
 from sixfold.errors import NotApplicableError, OptionError, OutputFileError, visible
 from sixfold.files import path_of, replacement
 from sixfold.lazy import optional
 from sixfold.progress import bar
-from sixfold.quantities import body_poses
+from sixfold.quantities.kinematics import body_poses
 
 NAME = "Trajectory.animate"
 TRIANGLES = 4000  #: Most triangles of the robot: they are drawn without a graphics card.

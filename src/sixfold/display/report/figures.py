@@ -9,7 +9,7 @@ import numpy as np
 
 from sixfold.choices import MotionInput
 from sixfold.display.report.html import CHANGE, Lines, groups, identification_content
-from sixfold.display.scene import record
+from sixfold.display.scene.record import record
 from sixfold.errors import NumberError, OutputFileError
 from sixfold.files import path_of, replacement
 from sixfold.identification.identification import Identification

@@ -18,9 +18,16 @@ from typing import Any
 import numpy as np
 
 from sixfold.choices import MotionInput
-from sixfold.display.scene import Figure, Part, Record, figure, record, stage
-from sixfold.display.scene.figure import force_arrows, quaternions, usual_force
-from sixfold.display.scene.surfaces import CONTACT, SERIES, Array, revolve, sphere
+from sixfold.display.scene.figure import (
+    Figure,
+    figure,
+    force_arrows,
+    quaternions,
+    stage,
+    usual_force,
+)
+from sixfold.display.scene.record import Record, record
+from sixfold.display.scene.surfaces import CONTACT, SERIES, Array, Part, revolve, sphere
 from sixfold.errors import OptionError, visible
 from sixfold.files import path_of, write_files
 from sixfold.identification.identification import (
@@ -30,13 +37,10 @@ from sixfold.identification.identification import (
     parameters_table,
 )
 from sixfold.model import Model
-from sixfold.quantities import (
-    body_poses,
-    constrained_dynamics,
-    difference,
-    kinetic_energy,
-    potential_energy,
-)
+from sixfold.quantities.configurations import difference
+from sixfold.quantities.constraints import constrained_dynamics
+from sixfold.quantities.energies import kinetic_energy, potential_energy
+from sixfold.quantities.kinematics import body_poses
 from sixfold.runtime import require_model
 from sixfold.show import keep_extremes
 

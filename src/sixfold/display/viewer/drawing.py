@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sixfold.display.scene import Contacts, Part, Record, Stage
 from sixfold.display.scene.figure import (
+    Stage,
     center,
     ellipsoid_radii,
     force_arrows,
@@ -18,6 +18,7 @@ from sixfold.display.scene.figure import (
     usual_force,
     wxyz,
 )
+from sixfold.display.scene.record import Contacts, Record
 from sixfold.display.scene.surfaces import (
     ACCELERATION,
     CONE,
@@ -29,6 +30,7 @@ from sixfold.display.scene.surfaces import (
     VELOCITY,
     Array,
     Color,
+    Part,
     ellipsoid,
     pose_along,
     ramp,

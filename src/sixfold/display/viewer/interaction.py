@@ -13,8 +13,8 @@ import numpy as np
 from sixfold.control import targets
 from sixfold.control.controllers import without_base_forces
 from sixfold.control.ik import inverse_kinematics
-from sixfold.display.scene import Record
 from sixfold.display.scene.figure import wxyz
+from sixfold.display.scene.record import Record
 from sixfold.display.scene.surfaces import FORCE, Array
 from sixfold.display.viewer.drawing import State
 from sixfold.errors import NotApplicableError, OptionError

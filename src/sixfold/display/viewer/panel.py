@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.display.scene import Contacts
 from sixfold.display.scene.figure import angles_of, quaternion_of
+from sixfold.display.scene.record import Contacts
 from sixfold.display.scene.surfaces import Array
 from sixfold.display.viewer.drawing import Screw, State
 from sixfold.display.viewer.interaction import LivePlayer, Player, movable_frames

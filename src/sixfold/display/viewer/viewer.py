@@ -18,16 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.choices import MotionInput
-from sixfold.display.scene import (
-    Record,
-    check_quaternions,
-    figure,
-    finite,
-    record,
-    stage,
-    stick_figure,
-)
-from sixfold.display.scene.figure import within_limits, wxyz
+from sixfold.display.scene.figure import figure, stage, stick_figure, within_limits, wxyz
+from sixfold.display.scene.record import Record, check_quaternions, finite, record
 from sixfold.display.scene.surfaces import Array
 from sixfold.display.viewer.drawing import KINDS, ContactLayer, Ghosts, MassLayer, Robot, ScrewLayer
 from sixfold.display.viewer.guard import Keys, guard_server, log_errors_quietly
