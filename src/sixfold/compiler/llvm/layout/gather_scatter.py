@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from functools import partial
 
 from sixfold.compiler.graph.program import CONST, INPUT, Program
@@ -134,12 +135,10 @@ def prefetch(layout: Layout, W: int, p: int, pieces: int, name: str) -> list[str
     return text
 
 
-class Scatter:
-    """Store strategy for dense rows, of any number, by transposes at the end of a group."""
+class Store(ABC):
+    """How a driver stores the results of a group of blocks: the text at each place of its loop."""
 
-    def __init__(self, layout: Layout, cut: Plan, W: int, T: int) -> None:
-        self.layout, self.cut, self.W, self.T = layout, cut, W, T
-        self.size = tile_size(layout, cut, W)
+    scratch_bytes = 0  #: Memory behind the tiles.
 
     def begin(self) -> list[str]:
         """Return what is done before the first group."""
@@ -151,16 +150,32 @@ class Scatter:
 
     def before_piece(self, p: int, name: str) -> list[str]:
         """Return what is done for a block before piece p."""
-        return prefetch(self.layout, self.W, p, len(self.cut.pieces), name)
+        return []
 
+    @abstractmethod
     def end_of_group(self, after: str) -> list[str]:
         """Return what writes the rows of a group; it goes to the label %group_end."""
-        calls = transfer_call("scatter", "last", self.W)
-        return ["  br label %last", *every_block("last", after, calls, "group_end", self.size)]
 
     def finish(self) -> list[str]:
         """Return what is done after the last group."""
         return []
+
+
+class Scatter(Store):
+    """Store strategy for dense rows, of any number, by transposes at the end of a group."""
+
+    def __init__(self, layout: Layout, cut: Plan, W: int, T: int) -> None:
+        self.layout, self.cut, self.W, self.T = layout, cut, W, T
+        self.size = tile_size(layout, cut, W)
+
+    def before_piece(self, p: int, name: str) -> list[str]:
+        """Prefetch this piece's share of the lines that the results go to."""
+        return prefetch(self.layout, self.W, p, len(self.cut.pieces), name)
+
+    def end_of_group(self, after: str) -> list[str]:
+        """Write the rows of a group by transposes."""
+        calls = transfer_call("scatter", "last", self.W)
+        return ["  br label %last", *every_block("last", after, calls, "group_end", self.size)]
 
 
 def transfer_call(function: str, name: str, W: int) -> list[str]:
@@ -222,7 +237,7 @@ def store_constants(program: Program, layout: Layout, cut: Plan, W: int) -> str:
     for k, slot in dict(zip(program.outputs, cut.results, strict=True)).items():
         op, *arguments = program.nodes[k]
         if op == CONST:
-            block.write(slot, block.constant(arguments[0]))
+            block.write(slot, block.splat(arguments[0]))
     return block.function(f"store_constants_{W}(ptr %tile)")
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from math import prod
 
 from sixfold.compiler.llvm.layout import scratch
-from sixfold.compiler.llvm.layout.signature import Layout, tag
+from sixfold.compiler.llvm.layout.signature import Layout, dense_strides, tag
 from sixfold.compiler.llvm.text import environment
 from sixfold.compiler.llvm.text.instructions import hexadecimal
 
@@ -95,9 +94,8 @@ class _Head:
         self.strides: list[list[str]] = []
         k = len(layout.shapes)
         for shape in layout.shapes:
-            expected, own, dense = layout.item * prod(shape), [], "true"
-            for size in shape:
-                expected //= max(size, 1)
+            own, dense = [], "true"
+            for size, expected in zip(shape, dense_strides(shape, layout.item), strict=True):
                 stride = self.number("%steps", k)
                 own.append(stride)
                 if size > 1:
@@ -260,12 +258,8 @@ def extents(shape: tuple[int, ...], strides: list[str]) -> str:
 
 def straight(layout: Layout, array: int) -> str:
     """Return the extents of an array whose elements lie side by side."""
-    strides: list[str] = []
-    shape, step = layout.shapes[array], layout.item
-    for size in reversed(shape):
-        strides.insert(0, str(step))
-        step *= max(size, 1)
-    return extents(shape, strides)
+    shape = layout.shapes[array]
+    return extents(shape, [str(x) for x in dense_strides(shape, layout.item)])
 
 
 def strided_extents(layout: Layout, array: int) -> str:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sixfold.compiler.llvm.layout.gather_scatter import prefetch
+from sixfold.compiler.llvm.layout.gather_scatter import Store, prefetch
 from sixfold.compiler.llvm.layout.piece_lines import store_remaining_lines
 from sixfold.compiler.llvm.layout.pieces import every_block, tile_size
 from sixfold.compiler.llvm.layout.plan import LANES, Plan
 from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.compiler.llvm.text.instructions import all_true
+from sixfold.compiler.llvm.text.instructions import Instructions, all_true
 from sixfold.compiler.llvm.text.writer import table
 
 #: Columns from which results are written by lines. For 65,536 states, ur5's derivatives take 0.5,
@@ -44,7 +44,7 @@ def supports(layout: Layout, W: int, permutes: bool) -> bool:
     return permutes and lines and min(layout.output_sizes) >= MIN_COLUMNS
 
 
-class Stream:
+class Stream(Store):
     """Store strategy for whole blocks of dense rows, by whole lines.
 
     Lines go into the caches, and are prefetched meanwhile; or past them, and those of arrays that
@@ -127,18 +127,14 @@ class Stream:
         return [*lines, "  fence seq_cst"]  # non-temporal stores are visible before anything later
 
 
-class _Text:
+class _Text(Instructions):
     """Writes a function that stores lines, past the caches or not."""
 
-    def __init__(self, past: bool) -> None:
-        self.lines: list[str] = []
-        self.count, self.past = 0, past
+    prefix = "v"
 
-    def emit(self, text: str) -> str:
-        """Write an instruction and return the name of its value."""
-        self.count += 1
-        self.lines.append(f"  %v{self.count} = {text}")
-        return f"%v{self.count}"
+    def __init__(self, past: bool) -> None:
+        super().__init__(LANES)
+        self.past = past
 
     def word(self, place: int, kind: str = "i64") -> str:
         """Return a word of the writer."""

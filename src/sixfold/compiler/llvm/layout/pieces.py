@@ -10,7 +10,8 @@ from sixfold.compiler.llvm.layout.piece_lines import PieceLines
 from sixfold.compiler.llvm.layout.plan import Plan
 from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout
 from sixfold.compiler.llvm.text import elementary, sincos
-from sixfold.compiler.llvm.text.writer import WINDOW, Block, Value, types
+from sixfold.compiler.llvm.text.instructions import types
+from sixfold.compiler.llvm.text.writer import WINDOW, Block, Value
 
 
 def library(layout: Layout, W: int, used: set[str]) -> str:
@@ -102,7 +103,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
         if k not in values:
             op, *arguments = program.nodes[k]
             constant = op == CONST
-            values[k] = block.constant(arguments[0]) if constant else block.read(cut.slot[k])
+            values[k] = block.splat(arguments[0]) if constant else block.read(cut.slot[k])
         return values[k]
 
     lines = PieceLines(block, layout, cut, p)
@@ -155,7 +156,7 @@ def results(block: Block, program: Program, cut: Plan) -> list[Value]:
 def result(block: Block, program: Program, cut: Plan, n: int) -> str:
     """Return one result of a program, read from its slot."""
     op, *arguments = program.nodes[program.outputs[n]]
-    return block.constant(arguments[0]) if op == CONST else block.read(cut.results[n])
+    return block.splat(arguments[0]) if op == CONST else block.read(cut.results[n])
 
 
 def count(W: int, T: int, stop: str) -> list[str]:

@@ -22,7 +22,8 @@ from sixfold.compiler.llvm.layout.pieces import (
 )
 from sixfold.compiler.llvm.layout.plan import Plan, Routine, Run
 from sixfold.compiler.llvm.layout.signature import Layout
-from sixfold.compiler.llvm.text.writer import Block, types
+from sixfold.compiler.llvm.text.instructions import types
+from sixfold.compiler.llvm.text.writer import Block
 
 
 def routine_functions(
@@ -63,7 +64,7 @@ def _enter(program: Program, layout: Layout, cut: Plan, run: Run, W: int, name: 
     def copy(block: Block, place: tuple[int, int]) -> None:
         slot, a = place
         op, *arguments = program.nodes[a]
-        value = block.constant(arguments[0]) if op == CONST else block.read(cut.slot[a])
+        value = block.splat(arguments[0]) if op == CONST else block.read(cut.slot[a])
         block.write(slot, value)
 
     return _copies(layout, cut, W, f"{name}_{W}", list(run.taken), copy)

@@ -108,11 +108,22 @@ class Layout:
         return Layout(inputs, outputs, self.dtype)
 
     @property
+    def steps(self) -> list[int]:
+        """Bytes from state to state in each dense array, then the strides of all core axes."""
+        own = [size * self.item for size in self.sizes]
+        return [*own, *(x for shape in self.shapes for x in dense_strides(shape, self.item))]
+
+    @property
     def signature(self) -> str:
         """The NumPy signature with the sizes in it."""
         texts = ["(" + ",".join(map(str, shape)) + ")" for shape in self.shapes]
         count = len(self.inputs)
         return ",".join(texts[:count]) + "->" + ",".join(texts[count:])
+
+
+def dense_strides(shape: Shape, item: int) -> list[int]:
+    """Return the strides of axes in C order without gaps, in bytes."""
+    return [item * prod(max(size, 1) for size in shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def tag(output: int) -> str:

@@ -13,12 +13,13 @@ import itertools
 from collections.abc import Sequence
 
 from sixfold.compiler.graph.program import INPUT, Program
-from sixfold.compiler.llvm.layout.gather_scatter import head
+from sixfold.compiler.llvm.layout.gather_scatter import Store, head
 from sixfold.compiler.llvm.layout.inner_loop import array_bit, loaded_strides, strided_extents
 from sixfold.compiler.llvm.layout.pieces import tile_size
 from sixfold.compiler.llvm.layout.plan import Plan
 from sixfold.compiler.llvm.layout.signature import LINE_BYTES, Layout
-from sixfold.compiler.llvm.text.writer import table, types
+from sixfold.compiler.llvm.text.instructions import types
+from sixfold.compiler.llvm.text.writer import table
 
 #: States of a group: 512 bytes of each number. 256 bytes took up to a third longer.
 GROUP_STATES = 64
@@ -50,23 +51,11 @@ def gather_call(layout: Layout, W: int, T: int) -> list[str]:
     ]
 
 
-class Strided:
+class Strided(Store):
     """Store strategy for results of any strides, at the end of a group."""
 
     def __init__(self, layout: Layout, W: int) -> None:
         self.layout, self.W = layout, W
-
-    def begin(self) -> list[str]:
-        """Return what is done before the first group."""
-        return []
-
-    def begin_group(self) -> list[str]:
-        """Return what is done before each group."""
-        return []
-
-    def before_piece(self, p: int, name: str) -> list[str]:
-        """Return what is done for a block before piece p."""
-        return []
 
     def end_of_group(self, after: str) -> list[str]:
         """Return what moves the results of a group; it goes to the label %group_end."""

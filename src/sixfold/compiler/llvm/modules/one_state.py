@@ -101,7 +101,7 @@ def _scatter(program: Program, layout: Layout, cut: Plan) -> str:
         for n, count, slot in _runs(program, cut, first, size, LINE_BYTES // layout.item):
             kind = f"<{count} x {layout.scalar}>" if count > 1 else layout.scalar
             if slot is None:
-                value = "zeroinitializer" if count > 1 else block.constant(_constant(program, n))
+                value = "zeroinitializer" if count > 1 else block.splat(_constant(program, n))
             else:
                 value = block.emit(f"load {kind}, ptr {block.slot(slot)}, align {layout.item}")
             where = block.place(row, n - first)

@@ -39,7 +39,7 @@ def module(program: Program, layout: Layout, name: str) -> str:
 
     for n, (op, *arguments) in enumerate(program.nodes):
         if op == CONST:
-            words[n] = block.constant(arguments[0])
+            words[n] = block.splat(arguments[0])
         elif op != INPUT:
             words[n] = block.operation(op, [value(a) for a in arguments])
         # store results as soon as they are known, which frees registers

@@ -110,9 +110,9 @@ class _Item(Block):
         x = self.once(f"load double, ptr {where}, align 8")
         if self.scalar != "double":
             x = self.once(f"fptrunc double {x} to {self.scalar}")
-        return self.splat(x)
+        return self.broadcast(x)
 
-    def splat(self, x: str) -> str:
+    def broadcast(self, x: str) -> str:
         """Return a number in every lane."""
         if self.W == 1:
             return x
@@ -137,7 +137,7 @@ def _write(block: _Item, part: Part, read: Read, sink: Sink) -> None:
         if k not in values:
             op, x, *_ = nodes[k]
             if op == CONST:
-                values[k] = block.constant(x)
+                values[k] = block.splat(x)
             else:
                 kind, *place = part.sources[x]
                 values[k] = read[kind](*place)
@@ -272,13 +272,13 @@ def _sweep(block: _Item, rolled: Rolled, s: int) -> None:
     # the root's values for its children, or zeros for items without children
     first = 8 * (WORDS_BEFORE + WORDS_EACH * len(rolled.outward)) + 8 * sum(rolled.passed[:s])
     for k in range(each):
-        value = block.constant(0.0)
+        value = block.splat(0.0)
         if outward:
             where = block.emit(f"getelementptr i8, ptr %data, i64 {first + 8 * k}")
             x = block.emit(f"load double, ptr {where}")
             if block.scalar != "double":
                 x = block.emit(f"fptrunc double {x} to {block.scalar}")
-            value = block.splat(x)
+            value = block.broadcast(x)
         start = root if outward else area
         base = block.emit(f"getelementptr {block.real}, ptr %scratch, i64 {start}")
         block.keep(value, block.emit(f"getelementptr {block.real}, ptr {base}, i64 {k}"))

@@ -220,7 +220,7 @@ def _lost(program: Program, layout: Layout, cut: Plan, W: int) -> str:
 
     def part(head: str, columns: list[_Columns]) -> str:
         block = Block(W, layout.scalar)
-        total = block.constant(0.0)
+        total = block.splat(0.0)
         for n in (n for _, first, end in columns for n in range(first, end)):
             x = result(block, program, cut, n)
             nothing = block.emit(f"fsub {block.real} {x}, {x}")  # NaN where x is not finite

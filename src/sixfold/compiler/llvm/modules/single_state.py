@@ -289,8 +289,7 @@ class _Entry:
     def _run(self, rows: str, pointers: list[str], steps: list[str]) -> None:
         """Call the loop, without the interpreter's lock when it takes long."""
         layout, emit, lines = self.layout, self.emit, self.lines
-        for shape in layout.shapes:
-            steps += [str(layout.item * prod(shape[axis + 1 :])) for axis in range(len(shape))]
+        steps += map(str, layout.steps[len(layout.shapes) :])
         lines.append(f"  store i64 {rows}, ptr %dims")
         for name, kind, values in (("data", "ptr", pointers), ("steps", "i64", steps)):
             for k, x in enumerate(values):

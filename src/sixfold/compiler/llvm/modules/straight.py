@@ -12,6 +12,7 @@ from sixfold.compiler.graph.program import Program, verifying
 from sixfold.compiler.llvm.layout import lines, scratch, strided
 from sixfold.compiler.llvm.layout.gather_scatter import (
     Scatter,
+    Store,
     constants_in_tiles,
     gather,
     head,
@@ -114,10 +115,7 @@ def with_lines(program: Program, layout: Layout, cut: Plan, W: int) -> Plan:
     return found.verify(program) if verifying() else found
 
 
-Strategy = Scatter | lines.Stream | strided.Strided
-
-
-def _driver(name: str, layout: Layout, cut: Plan, W: int, T: int, store: Strategy) -> str:
+def _driver(name: str, layout: Layout, cut: Plan, W: int, T: int, store: Store) -> str:
     """Return @name_W(args, steps, row, stop, data, strided, past): rows, in groups of T blocks.
 
     Each group is gathered into tiles, goes through all pieces, and is stored by the strategy.
@@ -131,7 +129,7 @@ def _driver(name: str, layout: Layout, cut: Plan, W: int, T: int, store: Strateg
         store: how results are stored.
     """
     size, after = tile_size(layout, cut, W), f"before{len(cut.pieces)}"
-    scratch_bytes = size * T + (store.scratch_bytes if isinstance(store, lines.Stream) else 0)
+    scratch_bytes = size * T + store.scratch_bytes
     arguments = "ptr %args, ptr %steps, i64 %row, i64 %stop"
     more = {"rows": ", ptr %data, i64 %strided"}.get(name, ", i64 %strided, i1 %past")
     text = [

@@ -33,14 +33,7 @@ def loop_module(text: str, layout: Layout, name: str, data: bytes | None) -> str
     dense = layout.dense
     n = len(dense.shapes)
     pointers = ", ".join(f"ptr %a{k}" for k in range(n))
-    strides = [layout.item * size for size in dense.sizes]
-    for shape in dense.shapes:
-        step = layout.item
-        own: list[int] = []
-        for size in reversed(shape):
-            own.insert(0, step)
-            step *= size
-        strides += own
+    strides = dense.steps
     lines = [
         *(_store("args", "ptr", k, f"%a{k}") for k in range(n)),
         *(_store("steps", "i64", k, str(stride)) for k, stride in enumerate(strides)),

@@ -33,13 +33,15 @@ def _module(layout: Layout, loop: int, data: int) -> str:
         loop: address of the kernel's inner loop.
         data: address that the loop gets as its last argument.
     """
-    arrays: list[tuple[int, int, int]] = []
-    for start, shapes in ((_ARGUMENTS, layout.inputs), (_RESULTS, layout.outputs)):
-        arrays += [(start, k, prod(shape)) for k, shape in enumerate(shapes) if prod(shape)]
-    n = len(arrays)
-    axes = [size for shape in layout.dense.shapes for size in _strides(shape, layout.item)]
-    lines = []
-    for k, (start, place, size) in enumerate(arrays):
+    arrays = [
+        (start, k)
+        for start, shapes in ((_ARGUMENTS, layout.inputs), (_RESULTS, layout.outputs))
+        for k, shape in enumerate(shapes)
+        if prod(shape)
+    ]
+    n, steps, lines = len(arrays), layout.dense.steps, []
+    # pointers to the data of all arrays, from the frame's lists of buffers
+    for k, (start, place) in enumerate(arrays):
         lines += [
             f"  %list{k}_p = getelementptr i8, ptr %frame, i64 {start}",
             f"  %list{k} = load ptr, ptr %list{k}_p",
@@ -49,13 +51,11 @@ def _module(layout: Layout, loop: int, data: int) -> str:
             f"  %data{k} = load ptr, ptr %data{k}_p",
             f"  %arg{k} = getelementptr ptr, ptr %args, i64 {k}",
             f"  store ptr %data{k}, ptr %arg{k}",
-            f"  %step{k} = getelementptr i64, ptr %steps, i64 {k}",
-            f"  store i64 {size * layout.item}, ptr %step{k}",
         ]
-    for k, stride in enumerate(axes, n):
+    for k, step in enumerate(steps):
         lines += [
             f"  %step{k} = getelementptr i64, ptr %steps, i64 {k}",
-            f"  store i64 {stride}, ptr %step{k}",
+            f"  store i64 {step}, ptr %step{k}",
         ]
     core = len(layout.dense.inputs[0])
     body = "\n".join(lines)
@@ -63,7 +63,7 @@ def _module(layout: Layout, loop: int, data: int) -> str:
 define ptr @xla_call(ptr %frame) {{
 entry:
   %args = alloca ptr, i64 {n}
-  %steps = alloca i64, i64 {n + len(axes)}
+  %steps = alloca i64, i64 {len(steps)}
   %rows_p = alloca i64
   %extension_p = getelementptr i8, ptr %frame, i64 {_EXTENSION}
   %extension = load ptr, ptr %extension_p
@@ -123,16 +123,6 @@ end:
   ret ptr null
 }}
 """
-
-
-def _strides(shape: tuple[int, ...], item: int) -> list[int]:
-    """Return the strides of dense core axes in bytes."""
-    found: list[int] = []
-    step = item
-    for size in reversed(shape):
-        found.insert(0, step)
-        step *= size
-    return found
 
 
 class XlaHandler:

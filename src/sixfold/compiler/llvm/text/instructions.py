@@ -12,21 +12,29 @@ def hexadecimal(x: float) -> str:
     return f"0x{struct.unpack('>Q', struct.pack('>d', x))[0]:016X}"
 
 
-class Text:
-    """Collects instructions on one vector type."""
+BITS = {"double": 64, "float": 32}  #: Of LLVM's types of numbers.
+
+
+def types(W: int, scalar: str = "double") -> tuple[str, str]:
+    """Return the LLVM type of W numbers and its suffix in intrinsic names."""
+    short = f"f{BITS[scalar]}"
+    return (scalar, short) if W == 1 else (f"<{W} x {scalar}>", f"v{W}{short}")
+
+
+class Instructions:
+    """Collects instructions and names their values."""
+
+    prefix = "t"  #: Begins the names.
 
     def __init__(self, W: int, scalar: str = "double") -> None:
         self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
-        self.scalar, self.width = scalar, {"double": 64, "float": 32}[scalar]
-        self.real, self.whole, self.bit = (
-            kind if W == 1 else f"<{W} x {kind}>" for kind in (scalar, f"i{self.width}", "i1")
-        )
-        self.suffix = f"f{self.width}" if W == 1 else f"v{W}f{self.width}"
+        self.scalar, self.width = scalar, BITS[scalar]
+        self.real, self.suffix = types(W, scalar)
 
     def emit(self, text: str) -> str:
         """Write an instruction and return the name of its value."""
         self.count += 1
-        name = f"%t{self.count}"
+        name = f"%{self.prefix}{self.count}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -34,6 +42,16 @@ class Text:
         """Return a constant in every lane."""
         one = hexadecimal(x if self.scalar == "double" else c_float(x).value)
         return one if self.W == 1 else "<" + ", ".join([f"{self.scalar} {one}"] * self.W) + ">"
+
+
+class Text(Instructions):
+    """Instructions on one vector type."""
+
+    def __init__(self, W: int, scalar: str = "double") -> None:
+        super().__init__(W, scalar)
+        self.whole, self.bit = (
+            kind if W == 1 else f"<{W} x {kind}>" for kind in (f"i{self.width}", "i1")
+        )
 
     def whole_splat(self, x: int) -> str:
         """Return a whole constant in every lane."""

@@ -12,7 +12,6 @@ and beyond 1e5 the sine and cosine in double.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 from sixfold.compiler.llvm.text.instructions import Text, hexadecimal
 from sixfold.compiler.llvm.text.writer import SINCOS
@@ -155,63 +154,30 @@ def library(W: int, scalar: str = "double") -> str:
     return slow + _function(W, scalar)
 
 
-class Reduced(NamedTuple):
-    """An argument less a whole number of quarter turns."""
-
-    r: str
-    tail: str
-    quadrant: str  # in the lowest two bits
-
-
-class Begun(NamedTuple):
-    """The square of a reduced argument, and the first steps of both polynomials in it."""
-
-    z: str
-    sine: str
-    cosine: str
-
-
-STEPS = 2  # of the polynomials, that are taken first
-
-
 SINGLE_TERMS = 4  # of each polynomial, that single precision takes: the next are below 0.04 units
 
 
-def _coefficients(t: Text) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    terms = {"double": len(SIN), "float": SINGLE_TERMS}[t.scalar]
-    return SIN[:terms], COS[:terms]
-
-
-def begin(t: Text, r: str) -> Begun:
-    """Begin with sine and cosine of r."""
-    z = t.op("fmul", r, r)
-    return Begun(z, *(t.polynomial(z, x[-1 - STEPS :]) for x in _coefficients(t)))
-
-
-def finished(t: Text, reduced: Reduced, begun: Begun) -> tuple[str, str]:
+def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
     """Return sine and cosine of r + tail in a quadrant; the tail is below half a unit of r."""
-    r, tail, quadrant = reduced
-    z = begun.z
+    terms = {"double": len(SIN), "float": SINGLE_TERMS}[t.scalar]
+    # S and C, the polynomials in z = r^2
+    z = t.op("fmul", r, r)
+    sine, cosine = t.polynomial(z, SIN[:terms][-3:]), t.polynomial(z, COS[:terms][-3:])
     half, one = t.splat(-0.5), t.splat(1.0)
     cubed, fourth = t.op("fmul", z, r), t.op("fmul", z, z)
     w = t.fma(z, half, one)
     rest = t.fma(z, half, t.op("fsub", one, w))
-    sine, cosine = begun.sine, begun.cosine
-    for a, b in reversed(list(zip(*_coefficients(t), strict=True))[: -1 - STEPS]):
+    for a, b in reversed(list(zip(SIN, COS, strict=True))[: terms - 3]):
         sine, cosine = t.fma(z, sine, t.splat(a)), t.fma(z, cosine, t.splat(b))
     # sin = r + (r^3 S + tail), where tail r^2/2 is below 0.16 units of the result
     s = t.op("fadd", r, t.fma(cubed, sine, tail))
     # cos = w + ((1 - w) - z/2 - r tail + z^2 C) with w = 1 - z/2 rounded
     c = t.op("fadd", w, t.fma(fourth, cosine, t.fma(t.neg(r), tail, rest)))
+    # odd quadrants swap the two, and two quadrants on their signs change
     odd = t.integer("and", quadrant, t.whole_splat(1))
     swap = t.emit(f"icmp ne {t.whole} {odd}, {t.whole_splat(0)}")
     s1, c1 = t.select(swap, c, s), t.select(swap, s, c)
     return _sign(t, s1, quadrant), _sign(t, c1, t.integer("add", quadrant, t.whole_splat(1)))
-
-
-def polynomials(t: Text, r: str, tail: str, quadrant: str) -> tuple[str, str]:
-    """Return sine and cosine of r + tail in a quadrant."""
-    return finished(t, Reduced(r, tail, quadrant), begin(t, r))
 
 
 def _sign(t: Text, x: str, quadrant: str) -> str:
@@ -230,23 +196,18 @@ def _renormalise(t: Text, r: str, tail: str) -> tuple[str, str]:
 
 def fast(t: Text, x: str) -> tuple[str, str, str]:
     """Return sine, cosine, and where the argument is too large for this way, or not finite."""
-    reduced, huge = reduce(t, x)
-    return *polynomials(t, *reduced), huge
-
-
-def reduce(t: Text, x: str) -> tuple[Reduced, str]:
-    """Return the reduced argument, and where it is too large for this way, or not finite."""
-    found = _subtract_quarter_turns(t, x)
+    reduced = _subtract_quarter_turns(t, x)
     size = t.emit(f"call {t.real} @llvm.fabs.{t.suffix}({t.real} {x})")
-    return found, t.compare("ugt", size, t.splat(FAST_LIMIT))
+    huge = t.compare("ugt", size, t.splat(FAST_LIMIT))
+    return *polynomials(t, *reduced), huge
 
 
 #: Binary places of a number between 1 and 2, and pi/2 in three parts.
 _PARTS = {"double": (52, P1, P2, P3), "float": (23, Q1, Q2, Q3)}
 
 
-def _subtract_quarter_turns(t: Text, x: str) -> Reduced:
-    """Return x less the nearest multiple k of pi/2.
+def _subtract_quarter_turns(t: Text, x: str) -> tuple[str, str, str]:
+    """Return x less the nearest multiple k of pi/2: value, tail, and k in the lowest two bits.
 
     In single precision it is good to 2^-50 up to 2^17, where k is below 2^24.
     """
@@ -265,7 +226,7 @@ def _subtract_quarter_turns(t: Text, x: str) -> Reduced:
     lost = t.op("fsub", t.op("fsub", r1, r), second)
     if t.scalar == "float":  # and so is that product in double, but not in single precision
         lost = t.op("fadd", lost, t.fma(minus, middle, second))
-    return Reduced(r, t.fma(minus, last, lost), quadrant)
+    return r, t.fma(minus, last, lost), quadrant
 
 
 def _return_pair(pair: str, real: str, tag: str, s: str, c: str) -> list[str]:
@@ -281,8 +242,11 @@ def _function(W: int, scalar: str = "double") -> str:
     t, name = Text(W, scalar), SINCOS[scalar]
     s, c, huge = fast(t, "%x")
     pair, one = f"{{{t.real}, {t.real}}}", f"{{{scalar}, {scalar}}}"
-    some = any_lane(t, as_mask(t, huge), "%some") if W > 1 else []
-    lines = [f"define internal {pair} @{name}_{W}({t.real} %x) {{", *t.lines, *some]
+    if W > 1:  # whether any lane is huge
+        lanes, bits = t.emit(f"sext {t.bit} {huge} to {t.whole}"), f"i{t.width * W}"
+        t.lines.append(f"  %some_bits = bitcast {t.whole} {lanes} to {bits}")
+        t.lines.append(f"  %some = icmp ne {bits} %some_bits, 0")
+    lines = [f"define internal {pair} @{name}_{W}({t.real} %x) {{", *t.lines]
     if W == 1:
         lines += [
             f"  br i1 {huge}, label %far, label %fast",
@@ -310,20 +274,6 @@ def _function(W: int, scalar: str = "double") -> str:
         lines += [*_return_pair(pair, t.real, "p", s_now, c_now)]
     lines += ["fast:", *_return_pair(pair, t.real, "q", s, c), "}"]
     return "\n".join(lines) + "\n"
-
-
-def any_lane(t: Text, huge: str, name: str) -> list[str]:
-    """Return instructions that set a name where a lane of a mask is set."""
-    bits, wide = f"{name}_bits", f"i{t.width * t.W}"
-    return [
-        f"  {bits} = bitcast {t.whole} {huge} to {wide}",
-        f"  {name} = icmp ne {wide} {bits}, 0",
-    ]
-
-
-def as_mask(t: Text, bits: str) -> str:
-    """Return bits as whole lanes."""
-    return t.emit(f"sext {t.bit} {bits} to {t.whole}")
 
 
 def _slow() -> str:

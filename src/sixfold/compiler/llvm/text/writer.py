@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import c_float
 from typing import Any
 
 from sixfold.compiler.graph.program import CONST, COPY, INPUT, Argument
-from sixfold.compiler.llvm.text.instructions import hexadecimal
+from sixfold.compiler.llvm.text.instructions import Instructions, types
 from sixfold.scalar import BY_NAME
 
 SUPPORTED = frozenset({INPUT, CONST, *BY_NAME})
@@ -21,43 +20,26 @@ WINDOW = 256
 RETURNED = 1 << 40
 
 
-def types(W: int, scalar: str = "double") -> tuple[str, str]:
-    """Return the LLVM type of W numbers and its suffix in intrinsic names."""
-    short = {"double": "f64", "float": "f32"}[scalar]
-    return (scalar, short) if W == 1 else (f"<{W} x {scalar}>", f"v{W}{short}")
-
-
-class Block:
+class Block(Instructions):
     """Writes the function that evaluates W rows.
 
     A whole block has a row for every lane; another may have fewer.
     """
 
+    prefix = "v"
+
     def __init__(self, W: int, scalar: str = "double", whole: bool = False) -> None:
-        self.W, self.lines, self.count = W, [], 0  # type: ignore[var-annotated]
+        super().__init__(W, scalar)
         #: What comes before all lines, in a function without a label at its start.
         self.head: list[str] = []
-        self.tile, self.returned, self.prefix = "%tile", "%returned", "v"
+        self.tile, self.returned = "%tile", "%returned"
         #: Windows of the tile that have a pointer so far, if slots are found by such pointers.
         self.windows: set[int] | None = None
         self.whole = whole or W == 1
         self.pairs: dict[str, tuple[str, str]] = {}
-        self.scalar, self.item = scalar, {"double": 8, "float": 4}[scalar]
-        self.real, self.suffix = types(W, scalar)
+        self.item = self.width // 8
         self.side = side(W)
         self.few, _ = types(self.side, scalar)
-
-    def emit(self, text: str) -> str:
-        """Write an instruction and return the name of its value."""
-        self.count += 1
-        name = f"%{self.prefix}{self.count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def constant(self, x: float) -> str:
-        """Return a constant in every lane."""
-        one = hexadecimal(x if self.scalar == "double" else c_float(x).value)
-        return one if self.W == 1 else "<" + ", ".join([f"{self.scalar} {one}"] * self.W) + ">"
 
     def rows(self, argument: int) -> list[str]:
         """Return a pointer to each lane's row of an array; lanes past the last row repeat it."""
@@ -298,7 +280,7 @@ class Block:
         words["bit"] = "i1" if self.W == 1 else f"<{self.W} x i1>"
         if "{zero}" in text:
             for name, number in (("zero", 0.0), ("one", 1.0), ("minus_one", -1.0)):
-                words[name] = self.constant(number)
+                words[name] = self.splat(number)
         value = ""
         for line in text.splitlines():
             name, _, instruction = line.rpartition(" := ")
