@@ -19,7 +19,7 @@ NEEDS = re.compile(r"\A% needs (\w+)\n")
 DRAWS = re.compile(r"^(?:.* = )?plt\.(?:figure|subplots)\(", re.MULTILINE)
 FOLDERS = (
     *("index", "book", "inside", "start", "jobs"),
-    *("coming_from", "operators", "spatial", "tutorials", "gallery"),
+    *("coming_from", "explain", "operators", "spatial", "tutorials", "gallery"),
 )
 TUTORIALS = "tutorials"
 NOTEBOOKS = (TUTORIALS, "book")

@@ -23,6 +23,7 @@ TOPICS = {
     "simulation": ("simulation", "Simulation", "Systems, simulation, rollouts and trajectories."),
     "symbolic": ("equations", "Equations and code", "Closed forms, and code in other languages."),
     "codegen": ("equations", "", ""),
+    "explanation": ("equations", "", ""),
     "checks": ("checks", "Checks", "Diagnose models, compare formulations."),
     "control": ("kinematics", "Inverse kinematics", "Joint angles from poses."),
     "display": ("display", "Pictures, windows and reports", "Plots, the browser window, reports."),

@@ -21,6 +21,7 @@ from sixfold.control.ik import inverse_kinematics as inverse_kinematics
 from sixfold.display import plot as plot
 from sixfold.display import view as view
 from sixfold.display import write_report as write_report
+from sixfold.explanation.explain import explain as explain
 from sixfold.formats import load as load
 from sixfold.formats import save as save
 from sixfold.model import CustomJoint as CustomJoint

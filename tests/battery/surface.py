@@ -340,6 +340,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "random_tree": {"joints": lambda: [sf.Revolute]},
     "add_payload": {"mass": lambda: 1.0, "inertia": lambda: (0.1, 0.1, 0.1)},
     "equations": {"parameters": lambda: "symbols", "inertias": lambda: "centre", "names": dict},
+    "explain": {"subject": dp, "about": lambda: "inverse_dynamics", "joint": lambda: "elbow"},
     "save": {"path": lambda: "out.urdf"},
     "identify": {"log": lambda: _log()},
     "Identification.evaluate": {"log": lambda: _log()},

@@ -106,6 +106,11 @@ def falling(contacts=None):
     return sf.simulate(evil_model(), [0.0, 0.3], None, 0.6, contacts=contacts)
 
 
+def contributions():
+    model = evil_model()
+    return sf.explain(model, "gravity_force", [0.1, 0.3], joint=model.joint_names[0])
+
+
 OBJECTS = {
     "Model": evil_model,
     "Model with a loop": loop,
@@ -126,6 +131,9 @@ OBJECTS = {
     "Linearizations": linear_steps,
     "OptimalControl": optimum,
     "Sweep": sweep,
+    "Contributions": lambda: sf.explain(evil_model(), "bias_force", [0.1, 0.3], [1.0, 2.0]),
+    "Contributions of a joint": contributions,
+    "SourceEquations": lambda: sf.explain("Khatib Joint Space Dynamics", evil_model(), [0.1, 0.3]),
     "Code": lambda: sf.export(evil_model(), "inverse_dynamics"),
 }
 """What has something to see."""

@@ -303,6 +303,9 @@ def closed_forms(model: sf.Model, folder: Path) -> None:
     code.write(folder)
     kernel = sf.compile(sf.inverse_dynamics, model, dtype=np.float32, form="unrolled")
     assert kernel.operations
+    at = np.zeros(model.nq)
+    assert sf.explain(model, "gravity_force", at).by_cause["gravity"].shape == (model.nv,)
+    assert sf.explain("Featherstone CRBA (8)", model, at)["H"].shape == (model.nv, model.nv)
     report: sf.Diagnosis = sf.diagnose(model, samples=2)
     assert report.ok
     chain = sf.planar.PlanarChain((1.0, 1.0), (0.1, 0.1), (1.0, 1.0))

@@ -26,6 +26,7 @@ class Row:
     page: str = ""  #: Section of a page of the documentation that states and runs it.
     stated: str = ""  #: Words of that section that state it, if not the number of the equation.
     note: str = ""  #: Where the text is wrong or lost: what is printed, and what is right.
+    latex: str = ""  #: The formula in LaTeX, for some of the rows.
     letters: tuple[str, ...] = ()  #: Letters that have a value for a model.
 
 
