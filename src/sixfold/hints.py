@@ -83,6 +83,7 @@ NAMES_ELSEWHERE = {
     "control.linearize": "mjd_transitionFD Linearize to_linearizer Linearizer",
     "control.lqr": "LinearQuadraticRegulator",
     "control.minimum_jerk": "jtraj quintic",
+    "control.operational_space_inertia": "inertia_x",
     "control.optimal_control": "DirectCollocation DirectTranscription",
     "control.pid": "PidController",
     "control.plan_trajectory": "Toppra mstraj trapezoidal",
@@ -109,7 +110,7 @@ NAMES_ELSEWHERE = {
     "interop.jax_function": "vmap",
     "inverse_dynamics": "rnea mj_inverse qfrc_inverse CalcInverseDynamics rne ID",
     "inverse_kinematics": "InverseKinematics ikine_LM ikine_NR ikine_GN ikine",
-    "inverse_mass_matrix": "computeMinverse mj_solveM inertia_x",
+    "inverse_mass_matrix": "computeMinverse mj_solveM",
     "jacobian": (
         "computeFrameJacobian getFrameJacobian mj_jacBody mj_jacSite mj_jac "
         "CalcGeneralizedForces CalcJacobianSpatialVelocity "

@@ -373,7 +373,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "Trajectory.to_parquet": {"path": lambda: "out.parquet"},
     "Trajectory.load": {"path": lambda: "good.npz"},
     "Converter.solve_from": {"q": GOOD["q"], "v": GOOD["v"], "tau": GOOD["tau"]},
-    "controllers.operational_space": {"target": _VECTOR, "frame": lambda: "lower"},
+    "controllers.operational_space": {
+        "path": _VECTOR,
+        "frame": lambda: "lower",
+        "rows": lambda: "position",
+    },
     "controllers.pd": {"gravity": lambda: True},
     "controllers.saturate": {"control": lambda: _law},
     "controllers.PD": {"kp": lambda: (1.0, 1.0), "kd": lambda: (1.0, 1.0)},

@@ -27,9 +27,9 @@ def laws(model):
         "pid": controllers.pid(model, GOAL, 400.0, 100.0, 60.0),
         "computed_torque": follow,
         "operational_space": controllers.operational_space(
-            model, model.body_names[-1], [0.4, 0.2, 0.9], 500.0, 50.0, damping=5.0
+            model, model.body_names[-1], [0.4, 0.2, 0.9], 25.0, 10.0, rows="position"
         ),
-        "saturated": controllers.saturate(model, follow),
+        "saturate": controllers.saturate(model, follow),
         "filtered_velocity": controllers.filtered_velocity(model, pd, 300.0, START),
         "disturbance_observer": controllers.disturbance_observer(model, follow, 30.0),
     }

@@ -72,7 +72,9 @@ TAKES_THREE = {
     "Direction axis": lambda x: _solve(targets.Direction(TIP, (0, 0, 1), x)),
     "LookAt": lambda x: _solve(targets.LookAt(TIP, x)),
     "LookAt axis": lambda x: _solve(targets.LookAt(TIP, (1, 1, 1), x)),
-    "operational_space target": lambda x: sf.control.operational_space(ARM, TIP, x, 9.0, 1.0),
+    "operational_space path": lambda x: sf.control.operational_space(
+        ARM, TIP, x, 9.0, 1.0, rows="position"
+    ),
 }
 WRONG = {
     "a float": 9.81,

@@ -214,6 +214,15 @@ def motion(model: sf.Model, folder: Path) -> sf.Trajectory:
     def crossing(t: float, q: Array, v: Array) -> float:
         return float(q[0])
 
+    inertia, _, _ = sf.control.operational_space_dynamics(
+        model, (0.3, 0.4), (0.1, 0.2), "tip", rows=(3, 5)
+    )
+    assert np.allclose(
+        inertia, sf.control.operational_space_inertia(model, (0.3, 0.4), "tip", rows=(3, 5))
+    )
+    sf.control.operational_space_mobility(model, (0.3, 0.4), "tip", rows="position")
+    sf.control.dynamically_consistent_inverse(model, (0.3, 0.4), "tip", rows=(3, 5))
+    sf.control.null_space_projector(model, (0.3, 0.4), "tip", rows=(3, 5))
     law = sf.control.pd(model, (0.0, 0.0), 20.0, 2.0)
     run = sf.simulate(
         model,

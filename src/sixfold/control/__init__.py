@@ -19,6 +19,13 @@ from sixfold.control.lqr import lqr, tvlqr
 from sixfold.control.plan import plan_trajectory
 from sixfold.control.sampling import MPPI, CrossEntropy
 from sixfold.control.trajectory_optimization import OptimalControl, optimal_control
+from sixfold.quantities.operational_space import (
+    dynamically_consistent_inverse,
+    null_space_projector,
+    operational_space_dynamics,
+    operational_space_inertia,
+    operational_space_mobility,
+)
 
 __all__ = [
     "MPPI",
@@ -30,12 +37,17 @@ __all__ = [
     "computed_torque",
     "differential_ik",
     "disturbance_observer",
+    "dynamically_consistent_inverse",
     "filtered_velocity",
     "gravity_compensation",
     "linearize",
     "lqr",
     "minimum_jerk",
+    "null_space_projector",
     "operational_space",
+    "operational_space_dynamics",
+    "operational_space_inertia",
+    "operational_space_mobility",
     "optimal_control",
     "pd",
     "pid",

@@ -15,16 +15,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sixfold.control.targets import Pose
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
     NumberError,
     OptionError,
+    ShapeError,
     StateError,
     UnlikelyInputWarning,
     quote,
@@ -40,11 +43,13 @@ from sixfold.quantities.dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
-from sixfold.quantities.kinematics import frame_pose, jacobian
+from sixfold.quantities.kinematics import frame_pose, jacobian, jacobian_bias
+from sixfold.quantities.operational_space import operational_space_mobility, task_rows
 from sixfold.runtime import Argument, checked_array, in_order, require_model
 from sixfold.scalar import if_positive
 from sixfold.simulation.arguments import degree_notes
-from sixfold.spatial import Inertia
+from sixfold.spatial import Inertia, Matrix3, Vector3, ldl, ldl_solve
+from sixfold.spatial.rotations import quaternion_logarithm, rotation_to_quaternion
 
 __all__ = [
     "PD",
@@ -67,6 +72,11 @@ __all__ = [
 ]
 
 Numbers = tuple[float, ...]
+#: Proximal steps of `operational_space`, and their eps as a share of the mean eigenvalue of G: at
+#: 0.1 rad from an elbow's singularity forces differ by 6e-4 from the exact ones (ur5).
+PROXIMAL_STEPS, PROXIMAL_SHARE = 3, 1e-4
+#: What a turn of 1 rad counts as in comparison with a shift [m]: at the size of a hand.
+TURN_LENGTH = 0.3
 # v_s [rad/s or m/s] with which a controller smooths dry friction that jumps at rest
 FRICTION_SPEED = 0.01
 
@@ -258,22 +268,93 @@ class ComputedTorque:
 
 @dataclass(frozen=True)
 class OperationalSpace:
-    """tau = J^T (kp (target - x) - kd dx/dt) - damping v + g(q): a spring and damper at a frame."""
+    """tau = ID(q, v, a_0) + J^T F: the frame follows its path, a_0 moves what the path leaves free.
+
+    F = Lambda (dv/dt - dJ/dt v - J a_0), so that the frame accelerates with dv/dt whatever a_0 is
+    (Khatib 1987, with forces of the null space in their form as accelerations).  Lambda b comes
+    from three proximal steps (G + eps) F+ = b + eps F with G = J M^-1 J^T: far from singular
+    configurations that is exact to (eps / w)^3 for an eigenvalue w of G, and near them forces
+    stay finite.
+    """
 
     model: Model
     frame: str
-    target: Numbers
-    kp: float
-    kd: float
-    damping: float
+    path: Reference
+    kp: Numbers
+    kd: Numbers
+    rows: tuple[int, ...]
+    posture: Reference | None
+    posture_kp: Numbers
+    posture_kd: Numbers
+    _rigid: Model = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Leave dry friction out: by the sign of v, a motor that is to rest would chatter."""
+        object.__setattr__(self, "_rigid", self.model.without(friction=True))
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the joint forces."""
-        x = frame_pose(self.model, q, self.frame)[:3, 3]
-        J = jacobian(self.model, q, self.frame)[3:]
-        pull = self.kp * (np.array(self.target) - x) - self.kd * (J @ v)
-        tau = J.T @ pull - self.damping * v + gravity_force(self.model, q)
-        return without_base_forces(self.model, tau)
+        place, rate, acceleration = self.path(t)
+        rows = list(self.rows)
+        J = jacobian(self.model, q, self.frame)[rows]
+        # dv/dt = a_ref + kd (v_ref - J v) + kp e
+        wanted = np.array(self.kd) * (self._chosen(rate) - J @ v) + self._chosen(acceleration)
+        wanted = wanted + np.array(self.kp) * self.error(q, place)
+        # what the joints would do without the path
+        a = -np.array(self.posture_kd) * v
+        if self.posture is not None:
+            q_ref, v_ref, a_ref = (_objects(x, q) for x in self.posture(t))
+            error = np.array(self.posture_kp) * difference(self.model, q, q_ref)
+            a = a + np.array(self.posture_kd) * v_ref + a_ref + error
+        b = wanted - jacobian_bias(self.model, q, v, self.frame)[rows] - J @ a
+        return inverse_dynamics(self._rigid, q, v, a) + J.T @ self._force(q, b)
+
+    def error(self, q: Any, place: Any) -> Any:
+        """Return how far the frame is from a place, (rotation vector; position) in world axes."""
+        pose, place = frame_pose(self.model, q, self.frame), np.asarray(place)
+        turn = [0.0, 0.0, 0.0]
+        if place.ndim == 2:
+            back = pose[:3, :3] @ place[:3, :3].T
+            E = Matrix3(*(Vector3(*row) for row in back))
+            turn = list(quaternion_logarithm(rotation_to_quaternion(E)))
+        goal = place[:3, 3] if place.ndim == 2 else place
+        return self._chosen([*turn, *(goal - pose[:3, 3])])
+
+    def tracked_shares(self, q: ArrayLike) -> tuple[Any, Any]:
+        """Return which share of a wanted acceleration the frame gets, direction by direction.
+
+        Shares (..., k), least first, are 1 far from singular configurations, and near 0 along a
+        direction in which the joints cannot move the frame.  Directions are the columns of (...,
+        k, k) over the rows of the task, turns in units of 1 / 0.3 rad.
+        """
+        G = np.asarray(operational_space_mobility(self.model, q, self.frame, rows=self.rows))
+        G = G * np.outer(self._units, self._units)
+        w, axes = np.linalg.eigh(G)
+        eps = PROXIMAL_SHARE * w.mean(axis=-1, keepdims=True)
+        return 1.0 - (eps / (np.maximum(w, 0.0) + eps)) ** PROXIMAL_STEPS, axes
+
+    @property
+    def _units(self) -> Any:
+        """Lengths that make turns and shifts comparable."""
+        return np.array([TURN_LENGTH if r < 3 else 1.0 for r in self.rows])
+
+    def _chosen(self, x: Any) -> Any:
+        """Return the rows of the task of six numbers, or of three for a point."""
+        x = np.asarray(x)
+        return x[[r - (6 - len(x)) for r in self.rows]]
+
+    def _force(self, q: Any, b: Any) -> Any:
+        """Return Lambda b by proximal steps."""
+        whole = operational_space_mobility(self.model, q, self.frame, rows=self.rows)
+        units, n = self._units, len(self.rows)
+        G = [[whole[r, c] * (units[r] * units[c]) for c in range(n)] for r in range(n)]
+        eps = sum(G[r][r] for r in range(n)) * (PROXIMAL_SHARE / n)
+        factors = ldl([[x + eps if r == c else x for c, x in enumerate(G[r])] for r in range(n)])
+        wanted = [x * unit for x, unit in zip(b, units, strict=True)]
+        F = [0.0] * n
+        for _ in range(PROXIMAL_STEPS):
+            F = list(ldl_solve(*factors, [x + eps * f for x, f in zip(wanted, F, strict=True)]))
+        return np.array(F) * units
 
 
 @dataclass(frozen=True)
@@ -557,43 +638,103 @@ def computed_torque(
 
 
 def operational_space(
-    model: Model, frame: str, target: ArrayLike, kp: float, kd: float, *, damping: float = 0.0
+    model: Model,
+    frame: str,
+    path: Reference | ArrayLike,
+    kp: ArrayLike,
+    kd: ArrayLike,
+    *,
+    rows: str | tuple[int, ...] = "pose",
+    posture: Reference | ArrayLike | None = None,
+    posture_kp: ArrayLike = 25.0,
+    posture_kd: ArrayLike = 10.0,
 ) -> OperationalSpace:
-    """Return a controller that pulls a frame to a point with a spring and a damper.
+    """Return a controller that moves a frame along a path, with decoupled linear errors.
 
-    tau = J^T (kp (target - x) - kd dx/dt) - damping v + g(q), where x is the origin of the frame.
+    The error e of the frame obeys e'' + kd e' + kp e = 0 whatever the robot's inertia is.  The
+    freedoms that the path leaves go to the posture, by joint forces that do not accelerate the
+    frame.  Near singular configurations joint forces stay finite, and the directions in which the
+    joints cannot move the frame are given up: `tracked_shares(q)` of the controller says which.
+    Dry friction is not compensated.
 
     Args:
-        model: the robot.
+        model: the robot; every joint must have a motor.
         frame: name of a body or frame.
-        target: desired position in world coordinates [m], shape (3,).
-        kp: stiffness [N/m].
-        kd: damping [N s/m].
-        damping: damping of each joint [N m s/rad or N s/m], for motions that do not move the frame.
+        path: where the frame shall be, or a function of t that returns (place, velocity,
+            acceleration).  A place is a pose (4, 4), or a point (3,) [m] for rows of the position
+            alone.  Velocity and acceleration are those of `frame_velocity`, (angular; linear) in
+            world axes, shape (6,); shape (3,) with points.
+        kp: gain on the error [1/s^2], one number or one for each row.
+        kd: gain on its rate [1/s], likewise; critically damped for 2 sqrt(kp).
+        rows: "pose", "position", "orientation", or a tuple of rows of `jacobian`, such as (3, 5)
+            for x and z.
+        posture: a configuration, or a function of t that returns (q, v, a).  Without it motions
+            that do not move the frame are damped.
+        posture_kp: gain on the error of the posture [1/s^2], one number or (nv,).
+        posture_kd: gain on its rate [1/s], one number or (nv,).
 
     Returns:
         A function of (t, q, v) that returns joint forces, shape (nv,) [N m or N].
 
     Raises:
-        ArgumentError: if `model` is not a `Model`.
         UnknownNameError: if there is no such frame.
-        ShapeError, StateError: if the target or a gain has the wrong size or is not finite.
+        NotApplicableError: for a model with a floating base or constraints.
+        ShapeError, StateError, OptionError: if a place, a configuration or a gain has the wrong
+            size, is not finite, or a gain is negative.
+
+    Reference: Khatib, A Unified Approach for Motion and Force Control of Robot Manipulators, 1987.
 
     Example:
         >>> import numpy as np, sixfold as sf
         >>> arm, goal = sf.load("double_pendulum"), (0.5, 0.0, -1.2)
-        >>> control = sf.control.operational_space(arm, "tip", goal, kp=200.0, kd=40.0, damping=1.0)
-        >>> motion = sf.simulate(arm, [0.1, 0.1], [0.0, 0.0], 5.0, control=control)
-        >>> np.allclose(sf.frame_pose(arm, motion.q[-1], "tip")[:3, 3], goal, atol=1e-3)
+        >>> rows = (3, 5)  # x and z: it moves in this plane
+        >>> control = sf.control.operational_space(arm, "tip", goal, kp=25.0, kd=10.0, rows=rows)
+        >>> motion = sf.simulate(arm, [0.5, 0.8], [0.0, 0.0], 4.0, control=control)
+        >>> np.allclose(sf.frame_pose(arm, motion.q[-1], "tip")[:3, 3], goal, atol=1e-4)
         True
     """
-    require_model("operational_space", model)
+    caller = "operational_space"
+    require_model(caller, model)
     model.locate(frame)
-    point = _numbers("operational_space", "target", target, 3)
-    (stiffness,) = _numbers("operational_space", "kp", kp, 1)
-    (damper,) = _numbers("operational_space", "kd", kd, 1)
-    (own,) = _numbers("operational_space", "damping", damping, 1)
-    return OperationalSpace(model, frame, point, stiffness, damper, own)
+    chosen = task_rows(caller, rows)
+    if model.coordinates.floating or model.constraints:
+        kind = "constraints" if model.constraints else "a floating base, which has no motor"
+        fix = "control a model without them: model.without(constraints=True), or a fixed base"
+        raise NotApplicableError(caller, f"model '{model.name}' with {kind}", fix)
+    reference = path if callable(path) else partial(_still, _place(model, frame, path), 6)
+    _refuse_sizes(reference(0.0), min(chosen) >= 3)
+    given = posture
+    if given is not None and not callable(given):
+        given = partial(_still, np.array(_goal(caller, model, given)), model.nv)
+    gains = [
+        _positive(name, _numbers(caller, name, x, len(chosen), spread=True), x)
+        for name, x in (("kp", kp), ("kd", kd))
+    ]
+    own = (_gains(model, "posture_kp", posture_kp), _gains(model, "posture_kd", posture_kd))
+    return OperationalSpace(model, frame, reference, gains[0], gains[1], chosen, given, *own)
+
+
+def _still(place: Any, rates: int, t: Any) -> tuple[Any, Any, Any]:
+    """Return the motion at time t of what stays at a place."""
+    return place, np.zeros(rates), np.zeros(rates)
+
+
+def _place(model: Model, frame: str, given: Any) -> Any:
+    """Return a point or a pose, or say what is wrong with it."""
+    if np.ndim(given) == 2:
+        return Pose(frame, given).numbers("operational_space", model)
+    return np.array(_numbers("operational_space", "path", given, 3))
+
+
+def _refuse_sizes(motion: Any, point: bool) -> None:
+    """Refuse a path that does not return a place and its derivatives; points have three each."""
+    several = isinstance(motion, (tuple, list))
+    shapes = [np.shape(x) for x in motion] if several else [type(motion).__name__]
+    poses, points = [(4, 4), (6,), (6,)], [(3,), (3,), (3,)]
+    if shapes != poses and not (point and shapes in (points, [(3,), (6,), (6,)])):
+        wanted = f"shapes {poses}" + f", or {points}" * point
+        fix = "return (pose, velocity, acceleration), or points with rows='position'"
+        raise ShapeError("operational_space", "path", wanted, shapes, fix)
 
 
 def saturate(model: Model, control: Callable[..., Any]) -> Saturated:
@@ -718,7 +859,13 @@ def _goal(function: str, model: Model, target: ArrayLike) -> Numbers:
 
 def _gains(model: Model, name: str, value: ArrayLike) -> Numbers:
     names = model.coordinates.v_names
-    numbers = _numbers("controllers", name, value, model.nv, spread=True, names=names)
+    return _positive(
+        name, _numbers("controllers", name, value, model.nv, spread=True, names=names), value
+    )
+
+
+def _positive(name: str, numbers: Numbers, value: ArrayLike) -> Numbers:
+    """Return gains, none of which may be negative."""
     if any(x < 0 for x in numbers):
         raise OptionError("controllers", name, "numbers >= 0", value)
     return numbers

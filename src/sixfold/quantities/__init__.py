@@ -18,6 +18,7 @@ from sixfold.quantities.hybrid import *
 from sixfold.quantities.impacts import *
 from sixfold.quantities.kinematic_derivatives import *
 from sixfold.quantities.kinematics import *
+from sixfold.quantities.operational_space import *
 from sixfold.quantities.regressors import *
 from sixfold.quantities.wrenches import *
 from sixfold.runtime.public import PUBLIC_NAMES

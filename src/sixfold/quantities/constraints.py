@@ -306,7 +306,7 @@ def _least_motion(
     model: Any, q: Numbers, J: Sequence[list[Scalar]], b: Sequence[Scalar]
 ) -> list[Scalar]:
     """Return M^-1 J^T G^-1 b: the least motion with J x = b, by the metric of the mass matrix."""
-    motion = _motion_at_rest(model, q, constrained.loaded_bodies(model.constraints))
+    motion = motion_at_rest(model, q, constrained.loaded_bodies(model.constraints))
     G = delassus.Delassus(motion.factor, J)
     found: list[Scalar] = motion.outward(G.with_forces(motion.z, G.solve(b)))
     return found
@@ -341,7 +341,7 @@ def free_motion(
     return trunk.eliminate(tree, Xup, S, pA, net, loaded).motion()
 
 
-def _motion_at_rest(model: Any, q: Numbers, loaded: Collection[int]) -> Any:
+def motion_at_rest(model: Any, q: Numbers, loaded: Collection[int]) -> Any:
     """Return the motion of a model without velocity, gravity and forces."""
     if model.couplings:
         return trunk.FreeMotion(factor_mass_matrix(model, q), [ZERO] * model.nv)

@@ -43,14 +43,15 @@ def _refuse_constraints(function: str, model: Model, _: Mapping[str, Any]) -> No
     refuse_constraints(function, model, "motions of a loop depend on each other")
 
 
-@quantity(
-    "nv",
-    "nv",
-    joint_space=True,
-    options={"given": _joint_names},
-    refuses=_refuse_constraints,
-    solves=True,
-)
+_PROPERTIES: dict[str, Any] = {
+    "joint_space": True,
+    "options": {"given": _joint_names},
+    "refuses": _refuse_constraints,
+    "solves": True,
+}
+
+
+@quantity("nv", "nv", **_PROPERTIES)
 def hybrid_dynamics(
     model: Model,
     q: ArrayLike,
@@ -114,15 +115,7 @@ def hybrid_dynamics(
     return model.gather(qdd), [applied[k] if k in rows else t for k, t in enumerate(tau)]
 
 
-@quantity(
-    "nv nv",
-    "nv nv",
-    "nv nv",
-    joint_space=True,
-    options={"given": _joint_names},
-    refuses=_refuse_constraints,
-    solves=True,
-)
+@quantity("nv nv", "nv nv", "nv nv", **_PROPERTIES)
 def hybrid_dynamics_derivatives(
     model: Model,
     q: ArrayLike,
@@ -144,18 +137,10 @@ def hybrid_dynamics_derivatives(
     Args:
         tau: joint forces [N m or N], shape (..., nv); those of joints in `given` are not read.
         a: joint accelerations, shape (..., nv); only those of joints in `given` are read.
-        f_ext: external force on each body (n; f) [N m; N], shape (..., nb, 6); it stays the same.
-        f_ext_frame: "world" (the force stays in the world while q changes) or "body" (it turns with
-            the body).
 
     Returns:
         Three arrays of shape (..., nv, nv): row i is the unknown of joint i, column j is d/dq_j,
         d/dv_j and d/dx_j.
-
-    Raises:
-        UnknownNameError, ModelError: if `given` names no joint, or one that follows others.
-        NotApplicableError: for a model with constraints.
-        SingularModelError: if some joint has no inertia behind it at every configuration.
 
     Example:
         >>> import numpy as np, sixfold as sf

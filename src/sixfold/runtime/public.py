@@ -46,6 +46,9 @@ ARGUMENTS = {
     ),
     "name": "a body or frame.",
     "point": f"reference point in the frame's coordinates {_PLACE}",
+    "frame": "axes and reference point, as in `jacobian`.",
+    "rows": """"pose", "position", "orientation", or a tuple of rows of `jacobian`, such as (3, 5)
+            for x and z.""",
     "inertias": """inertial parameters of all bodies instead of the model's own, shape
             (..., nb, 10), each (m, hx, hy, hz, Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with h = m c and I
             about the body's origin.  Rotors, damping, friction and springs stay the model's.""",

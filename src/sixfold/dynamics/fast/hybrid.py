@@ -20,14 +20,8 @@ def hybrid_dynamics(
 ) -> tuple[Table, Table]:
     """Return all accelerations and all joint forces, O(N).
 
-    Args:
-        tree: the bodies.
-        q: positions.
-        qd: velocities.
-        tau: joint forces, read for the joints that are not in `given`.
-        qdd: accelerations, read for the joints in `given`.
-        f_ext: external force on each body in body coordinates.
-        given: bodies whose joint acceleration is given.
+    `given` are the bodies whose joint acceleration is given; qdd is read for them, tau for the
+    others.  f_ext[i] is the external force on body i in body coordinates.
     """
     U, D, u, tau_all = (tree.table() for _ in range(4))
     IA, a = tree.table(ArticulatedInertia.zero()), tree.table(Motion.zero())
