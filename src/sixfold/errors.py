@@ -5,8 +5,9 @@ A message says what is wrong and where, what was expected and what came, and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
+from numbers import Integral, Real
 from typing import Any
 
 __all__ = [
@@ -379,6 +380,30 @@ def one_of(function: str, option: str, choices: Iterable[str], got: object) -> N
     listed = tuple(choices)
     if not isinstance(got, str) or got not in listed:
         raise OptionError(function, option, listed, got)
+
+
+def whole_number(
+    function: str, option: str, got: Any, least: int = 0, most: int | None = None, words: str = ""
+) -> int:
+    """Return a whole number within bounds; `words` describe it in the message of anything else."""
+    whole = isinstance(got, Integral) and not isinstance(got, bool)
+    if not whole or got < least or (most is not None and got > most):
+        bounds = f">= {least}" if most is None else f"from {least} to {most}"
+        raise OptionError(function, option, words or f"a whole number {bounds}", got)
+    return int(got)
+
+
+def real_number(
+    function: str, option: str, got: Any, words: str, good: Callable[[float], bool]
+) -> float:
+    """Return a finite number for which a condition holds; `words` describe it in the message."""
+    real = isinstance(got, Real) and not isinstance(got, bool)
+    if not real or not abs(got) < MAX_NUMBER or not good(got):
+        raise OptionError(function, option, words, got)
+    return float(got)
+
+
+MAX_NUMBER = 1e300  #: Larger numbers count as infinite, so that products with them stay finite.
 
 
 def yes_or_no(function: str, **options: object) -> None:

@@ -31,6 +31,7 @@ from sixfold.errors import (
     StateError,
     UnlikelyInputWarning,
     quote,
+    real_number,
     visible,
     yes_or_no,
 )
@@ -807,10 +808,8 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
         raise NumberError(where, "two lists of one length", f"{a.shape}, {b.shape}", "match them")
     if a.dtype.kind != "f" or b.dtype.kind != "f" or not np.isfinite(a + b).all():
         raise NumberError(where, "finite numbers", f"{a}, {b}", "give positions in numbers")
-    number = isinstance(duration, (int, float)) and not isinstance(duration, bool)
-    if not number or not 0 < duration < np.inf or duration >= 1e308:
-        raise OptionError("minimum_jerk", "duration", "a time > 0", duration)
-    way, T = b - a, float(duration)
+    T = real_number("minimum_jerk", "duration", duration, "a time > 0 [s]", lambda x: x > 0)
+    displacement = b - a
 
     def reference(t: Any) -> tuple[Any, Any, Any]:
         s = t / T
@@ -818,8 +817,8 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
         s = if_positive(s, if_positive(s - 1.0, 1.0, s), 0.0)
         path = s * s * s * (10.0 - s * (15.0 - 6.0 * s))
         rate = 30.0 * s * s * (1.0 - s) * (1.0 - s) / T
-        bend = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / (T * T)
-        return a + way * path, way * rate, way * bend
+        acceleration = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / (T * T)
+        return a + displacement * path, displacement * rate, displacement * acceleration
 
     return reference
 

@@ -29,7 +29,7 @@ from sixfold.control.ik_step import (
     unwind_turns,
 )
 from sixfold.control.targets import IKTask, Targets, norm, task_of
-from sixfold.errors import NotApplicableError, OptionError, yes_or_no
+from sixfold.errors import NotApplicableError, real_number, yes_or_no
 from sixfold.model import Model
 from sixfold.quantities.configurations import random_state
 from sixfold.runtime import (
@@ -191,10 +191,8 @@ def inverse_kinematics(
 
 def tolerance_of(function: str, tolerance: Any) -> float:
     """Return a tolerance; refuse numbers that cannot be one."""
-    real = isinstance(tolerance, (int, float, np.floating)) and not isinstance(tolerance, bool)
-    if not (real and 0 < tolerance < math.inf):
-        raise OptionError(function, "tolerance", "a number > 0 [m and rad]", tolerance)
-    return float(tolerance)
+    words = "a number > 0 [m and rad]"
+    return real_number(function, "tolerance", tolerance, words, lambda x: x > 0)
 
 
 def _starts_of(model: Model, task: IKTask, q0: ArrayLike | None) -> tuple[Array, Shape]:
@@ -564,10 +562,8 @@ def differential_ik(
     require_model(DIFFERENTIAL_IK, model)
     refuse_constraints(DIFFERENTIAL_IK, model, "add their rows as targets of another model")
     yes_or_no(DIFFERENTIAL_IK, limits=limits)
-    for name, value, least in (("gain", gain, "> 0"), ("damping", damping, ">= 0")):
-        real = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
-        if not (real and 0 <= value < math.inf and (value or name == "damping")):
-            raise OptionError(DIFFERENTIAL_IK, name, f"a number {least}", value)
+    gain = real_number(DIFFERENTIAL_IK, "gain", gain, "a number > 0", lambda x: x > 0)
+    damping = real_number(DIFFERENTIAL_IK, "damping", damping, "a number >= 0", lambda x: x >= 0)
     task = task_of(DIFFERENTIAL_IK, model, targets, rates=True)
     arrays, _ = states_of(DIFFERENTIAL_IK, model, q, None)
     at = arrays["q0"]
@@ -579,7 +575,7 @@ def differential_ik(
 
     with enough_memory(DIFFERENTIAL_IK, f"velocities {lead}"), np.errstate(all="ignore"):
         kernel = _kept_kernel(DIFFERENTIAL_IK, task, (bounded,), run, 2)
-        found: Array = kernel(at, task.numbers, np.array([float(gain), float(damping)]))
+        found: Array = kernel(at, task.numbers, np.array([gain, damping]))
     return found
 
 

@@ -18,7 +18,14 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import SplineName
-from sixfold.errors import NotApplicableError, NumberError, OptionError, ShapeError, StateError
+from sixfold.errors import (
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    ShapeError,
+    StateError,
+    real_number,
+)
 from sixfold.model import Model
 from sixfold.quantities.dynamics import inverse_dynamics
 from sixfold.quantities.energies import kinetic_energy, potential_energy
@@ -297,11 +304,9 @@ def _duration(asked: Any, given: float | None, shortest: float, binding: str) ->
         where = "a robot without limits"
         fix = "pass duration=..., times=..., or velocity_limit=..."
         raise NotApplicableError(f"{NAME} without a duration", where, fix)
-    real = isinstance(asked, (int, float, np.floating)) and not isinstance(asked, bool)
-    if not (real and 0 < asked < math.inf):
-        raise OptionError(NAME, "duration", "a time > 0 [s]", asked)
+    asked = real_number(NAME, "duration", asked, "a time > 0 [s]", lambda x: x > 0)
     if asked < shortest * (1 - 1e-9):
         fix = f"allow {shortest:.6g} s or more, or leave duration out"
         words = f"at least {shortest:.6g} s, by the {binding} limit"
         raise StateError(f"{NAME}: option 'duration'", words, f"{asked:g} s", fix)
-    return float(asked)
+    return asked

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    ShapeError,
+    real_number,
+    whole_number,
+)
 from sixfold.simulation.stepper import Stepper
 
 
@@ -36,17 +43,17 @@ class _Planner:
         if not isinstance(stepper, Stepper):
             fix = "make one with sixfold.Stepper(model, dt=..., reward=...)"
             raise ArgumentError(f"{name}: argument 'stepper'", "a Stepper", stepper, fix)
-        self.horizon = _count(name, "horizon", self.horizon, 1, 100_000)
-        self.samples = _count(name, "samples", self.samples, 2, 10_000_000)
-        self.iterations = _count(name, "iterations", self.iterations, 1, 1000)
+        self.horizon = whole_number(name, "horizon", self.horizon, 1, 100_000)
+        self.samples = whole_number(name, "samples", self.samples, 2, 10_000_000)
+        self.iterations = whole_number(name, "iterations", self.iterations, 1, 1000)
         known = min(self.horizon, 8) if self.knots is None else self.knots
-        self.knots = _count(name, "knots", known, 1, self.horizon)
+        self.knots = whole_number(name, "knots", known, 1, self.horizon)
         n = stepper.actions
         self._noise = _numbers(name, "noise", self.noise, n)
         if not (self._noise >= 0).all() or not self._noise.any():
             raise OptionError(name, "noise", "standard deviations >= 0, not all zero", self.noise)
         self._first = np.zeros(n) if self.start is None else _numbers(name, "start", self.start, n)
-        seed = _count(name, "seed", self.seed, 0, 2**63)
+        seed = whole_number(name, "seed", self.seed, 0, 2**63)
         self._rng = np.random.Generator(np.random.Philox(seed))
         self._basis = _lines(self.horizon, self.knots)
         self.reset()
@@ -152,10 +159,7 @@ class MPPI(_Planner):
 
     def __post_init__(self) -> None:
         """Check the temperature as well."""
-        given = self.temperature
-        good = isinstance(given, (int, float)) and not isinstance(given, bool)
-        if not good or not 0 < given < 1e6:
-            raise OptionError("MPPI", "temperature", "a number > 0", given)
+        real_number("MPPI", "temperature", self.temperature, "a number > 0", lambda x: 0 < x < 1e6)
         super().__post_init__()
 
     def _move(self, sequences: Array, drawn: Array, earned: Array) -> None:
@@ -211,9 +215,9 @@ class CrossEntropy(_Planner):
 
     def __post_init__(self) -> None:
         """Check how many count as well."""
-        samples = _count("CrossEntropy", "samples", self.samples, 2, 10_000_000)
+        samples = whole_number("CrossEntropy", "samples", self.samples, 2, 10_000_000)
         few = max(1, samples // 10) if self.elites is None else self.elites
-        self._best = _count("CrossEntropy", "elites", few, 1, samples)
+        self._best = whole_number("CrossEntropy", "elites", few, 1, samples)
         self._width: Array | None = None
         super().__post_init__()
 
@@ -237,13 +241,6 @@ def _lines(horizon: int, knots: int) -> Array:
         return np.ones((horizon, 1))
     at = np.linspace(0.0, knots - 1.0, horizon)
     return np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(knots)))
-
-
-def _count(caller: str, name: str, value: Any, least: int, most: int) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not least <= value <= most:
-        raise OptionError(caller, name, f"a whole number from {least} to {most}", value)
-    return int(value)
 
 
 def _numbers(caller: str, name: str, value: Any, n: int) -> Array:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, pi, prod
+from math import pi, prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +30,9 @@ from sixfold.errors import (
     NumberError,
     OptionError,
     ShapeError,
+    real_number,
     visible,
+    whole_number,
 )
 from sixfold.model import Model
 from sixfold.model.validate import numbers_of
@@ -233,11 +235,8 @@ class Target(ABC):
     def check(self, function: str) -> None:
         """Refuse weights and priorities that make no sense."""
         for weight in self.weights:
-            if not (_real(weight) and isfinite(weight) and weight > 0):
-                raise OptionError(function, "weight", "a number > 0", weight)
-        whole = isinstance(self.priority, int) and not isinstance(self.priority, bool)
-        if not (whole and self.priority >= 0):
-            raise OptionError(function, "priority", "a whole number from 0", self.priority)
+            real_number(function, "weight", weight, "a number > 0", lambda x: x > 0)
+        whole_number(function, "priority", self.priority)
 
 
 @dataclass(frozen=True, eq=False)
@@ -538,10 +537,6 @@ def _are_poses(T: Array) -> bool:
     ]
     off += [last[..., k] - (k == 3) for k in range(4)]
     return all(bool((np.abs(x) <= NOT_A_ROTATION).all()) for x in off)
-
-
-def _real(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
 
 
 def _unit(where: str, axis: Any) -> tuple[float, ...]:

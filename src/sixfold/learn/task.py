@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import Callback, FixedStep, Precision
-from sixfold.errors import ArgumentError, OptionError
+from sixfold.errors import ArgumentError, OptionError, whole_number
 from sixfold.model import Model
 from sixfold.show import fields_line
 from sixfold.simulation.contact.ground import Ground
@@ -113,9 +113,7 @@ class Task:
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         for name, least in (("draws", 0), ("steps", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise OptionError("Task", name, f"a whole number >= {least}", value)
+            whole_number("Task", name, getattr(self, name), least)
         if not callable(self.start):
             fix = "pass a function of uniform numbers that returns q and v"
             raise ArgumentError("Task: argument 'start'", "a function", self.start, fix)

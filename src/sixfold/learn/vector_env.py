@@ -19,6 +19,8 @@ from sixfold.errors import (
     ShapeError,
     StateError,
     UnknownNameError,
+    whole_number,
+    yes_or_no,
 )
 from sixfold.lazy import optional
 from sixfold.learn.task import Task
@@ -217,10 +219,8 @@ class VectorEnv(_Base):
         self.task = task_of(task)
         if not isinstance(autoreset, str) or autoreset not in AUTORESET:
             raise OptionError("VectorEnv", "autoreset", AUTORESET, autoreset)
-        if isinstance(first, bool) or not isinstance(first, int) or first < 0:
-            raise OptionError("VectorEnv", "first", "a whole number >= 0", first)
-        if not isinstance(copy, bool):
-            raise OptionError("VectorEnv", "copy", (True, False), copy)
+        first = whole_number("VectorEnv", "first", first)
+        yes_or_no("VectorEnv", copy=copy)
         mode = optional("gymnasium.vector", "VectorEnv").AutoresetMode
         self.metadata = {"autoreset_mode": mode[autoreset.upper()], "render_modes": []}
         self.num_envs, self.autoreset, self.copy = num_envs, autoreset, copy
@@ -366,11 +366,8 @@ def _seed(seed: Any) -> int:
     several = isinstance(seed, (list, tuple)) and seed and isinstance(seed[0], int)
     if several and list(seed) == list(range(seed[0], seed[0] + len(seed))):
         seed = seed[0]  # what gymnasium makes of one number
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed < 2**64:
-        words = "a whole number from 0 to 2**64 - 1; environments differ by their number"
-        raise OptionError("VectorEnv.reset", "seed", words, seed)
-    return int(seed)
+    words = "a whole number from 0 to 2**64 - 1; environments differ by their number"
+    return whole_number("VectorEnv.reset", "seed", seed, 0, 2**64 - 1, words)
 
 
 if TYPE_CHECKING:

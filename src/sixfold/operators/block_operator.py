@@ -13,7 +13,14 @@ import numpy as np
 
 from sixfold.arrays import Array, Shape
 from sixfold.dynamics.book.operators.operators import BlockMatrix, Stack
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, visible
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    ShapeError,
+    visible,
+    whole_number,
+)
 from sixfold.model import Model
 from sixfold.runtime import Argument, checked_array, enough_memory
 from sixfold.scalar import Scalar
@@ -318,11 +325,10 @@ class BlockOperator:
 
     def __pow__(self, power: Any) -> BlockOperator:
         """Multiply with itself; Phi ** nilpotency is zero."""
-        whole = isinstance(power, int) and not isinstance(power, bool)
-        if not whole or not 1 <= power <= MAX_POWER or self.takes is not self.gives:
-            raise OptionError(
-                f"{self.name} ** n", "n", f"a whole number from 1 to {MAX_POWER}", power
-            )
+        power = whole_number(f"{self.name} ** n", "n", power, 1, MAX_POWER)
+        if self.takes is not self.gives:
+            where = f"'{self.name}', which takes {self.takes.name} and gives {self.gives.name}"
+            raise NotApplicableError("a power", where, "multiply it with an operator that fits")
         if power == 1 or self.is_identity:
             return self
 

@@ -20,7 +20,9 @@ from sixfold.errors import (
     OptionError,
     StateError,
     TooLargeError,
+    real_number,
     visible,
+    whole_number,
 )
 from sixfold.model import Model
 from sixfold.model.validate import beyond_turns
@@ -154,9 +156,7 @@ def check_steps(integrator: Any, hold: bool, compensated: Any, tolerances: Any) 
     except (TypeError, ValueError):
         raise OptionError("simulate", "tolerances", words, tolerances) from None
     for value in (relative, absolute):
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 < value < 1:
-            raise OptionError("simulate", "tolerances", words, tolerances)
+        real_number("simulate", "tolerances", value, words, lambda x: 0 < x < 1)
     solver = SOLVERS[0] if integrator == ADAPTIVE else integrator
     return {"solver": solver, "rtol": float(relative), "atol": float(absolute)}
 
@@ -249,11 +249,9 @@ def stabilization_of(
             where, fix = f"solver '{solver}', which keeps a history", f"choose {ONE_STEP[0]}"
             raise NotApplicableError(f"{function}: stabilize='project'", where, fix)
         return Stabilization(projects=True)
-    number = isinstance(stabilize, (int, float)) and not isinstance(stabilize, bool)
-    if not number or not 0 <= stabilize < 1e9:
-        words = '"project", or a rate >= 0 [1/s]'
-        raise OptionError(function, "stabilize", words, stabilize)
-    return Stabilization(float(stabilize) if stabilize else None)
+    words = '"project", or a rate >= 0 [1/s]'
+    rate = real_number(function, "stabilize", stabilize, words, lambda x: 0 <= x < 1e9)
+    return Stabilization(rate or None)
 
 
 def satisfy_constraints(function: str, model: Model, arrays: dict[str, Array]) -> None:
@@ -338,32 +336,23 @@ class Grid:
 
 def grid_of(t0: Any, duration: Any, dt: Any, every: Any) -> Grid:
     """Return the times of a simulation, or raise if a number is wrong."""
-    for name, value, good, words in (
-        ("duration", duration, _real(duration) and duration >= 0, "a time >= 0 [s]"),
-        ("t0", t0, _real(t0), "a time [s]"),
-    ):
-        if not good:
-            raise OptionError("simulate", name, words, value)
+    duration = real_number("simulate", "duration", duration, "a time >= 0 [s]", lambda x: x >= 0)
+    t0 = real_number("simulate", "t0", t0, "a time [s]", lambda _: True)
     length, between = step_length("simulate", dt), step_count("simulate", "every", every)
     if duration / length > MAX_STEPS:
         words = f"a step of at least {duration / MAX_STEPS:.1g} s for this duration"
         raise OptionError("simulate", "dt", words, dt)
-    return Grid(float(t0), float(duration), length, between)
+    return Grid(t0, duration, length, between)
 
 
 def step_length(function: str, dt: Any) -> float:
     """Return the length of a step; refuse what is not a positive time."""
-    if not (_real(dt) and dt > 0):
-        raise OptionError(function, "dt", "a time > 0 [s]", dt)
-    return float(dt)
+    return real_number(function, "dt", dt, "a time > 0 [s]", lambda x: x > 0)
 
 
 def step_count(function: str, option: str, got: Any) -> int:
     """Return a number of steps; refuse what is not one."""
-    if not (_whole(got) and 1 <= got <= MAX_KERNEL_STEPS):
-        words = f"a whole number from 1 to {MAX_KERNEL_STEPS}"
-        raise OptionError(function, option, words, got)
-    return int(got)
+    return whole_number(function, option, got, 1, MAX_KERNEL_STEPS)
 
 
 def states_of(
@@ -455,15 +444,6 @@ def _finite(function: str, name: str, array: Array, names: Sequence[str]) -> Non
             array[index],
             "give a number for every coordinate",
         )
-
-
-def _real(x: Any) -> bool:
-    number = isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
-    return number and bool(abs(x) < 1e300)
-
-
-def _whole(x: Any) -> bool:
-    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
 def degree_notes(model: Model, q0: Array) -> tuple[str, ...]:

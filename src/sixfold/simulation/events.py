@@ -18,6 +18,7 @@ from sixfold.errors import (
     OptionError,
     SimulationError,
     SixfoldError,
+    whole_number,
     yes_or_no,
 )
 from sixfold.model import Model
@@ -60,9 +61,7 @@ class Event:
                 self.function,
                 "pass a function",
             )
-        whole = isinstance(self.direction, int) and not isinstance(self.direction, bool)
-        if not whole or self.direction not in (-1, 0, 1):
-            raise OptionError("Event", "direction", (-1, 0, 1), self.direction)
+        whole_number("Event", "direction", self.direction, -1, 1, "-1, 0 or 1")
         yes_or_no("Event", stop=self.stop)
         if self.reset is not None and not callable(self.reset):
             raise OptionError("Event", "reset", "a function of (t, q, v), or None", self.reset)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import NotApplicableError, OptionError
+from sixfold.errors import NotApplicableError, OptionError, real_number
 from sixfold.model import Model
 from sixfold.quantities.dynamics import inverse_mass_matrix
 from sixfold.scalar import Scalar, if_positive
@@ -42,10 +42,9 @@ class JointStops:
 
     def __post_init__(self) -> None:
         """Refuse parameters that describe no spring and damper."""
-        if not _number(self.time_constant) or self.time_constant <= 0:
-            raise OptionError("JointStops", "time_constant", "a time > 0", self.time_constant)
-        if not _number(self.damping_ratio) or self.damping_ratio < 0:
-            raise OptionError("JointStops", "damping_ratio", "a number >= 0", self.damping_ratio)
+        time, ratio = self.time_constant, self.damping_ratio
+        real_number("JointStops", "time_constant", time, "a time > 0 [s]", lambda x: x > 0)
+        real_number("JointStops", "damping_ratio", ratio, "a number >= 0", lambda x: x >= 0)
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,3 @@ def stops_of(
     rate = 1.0 / law.time_constant
     gains = np.stack([felt * rate * rate, 2.0 * law.damping_ratio * felt * rate], -1)
     return stops, gains.reshape((*gains.shape[:-2], -1))
-
-
-def _number(x: object) -> bool:
-    return isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 1e300

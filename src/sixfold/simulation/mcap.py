@@ -15,9 +15,10 @@ from sixfold.arrays import Array
 from sixfold.errors import (
     ArgumentError,
     NotApplicableError,
-    OptionError,
     OutputFileError,
     ShapeError,
+    real_number,
+    whole_number,
 )
 from sixfold.files import new_file, path_of, write_error
 from sixfold.formats.urdf_write import to_urdf
@@ -343,10 +344,7 @@ class McapLog:
             where = "McapLog.record: argument 'stepper'"
             fix = "pass a stepper of the model that the log was made with"
             raise ArgumentError(where, f"a Stepper of '{self.model.name}'", stepper, fix)
-        whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
-        if not whole or not 0 <= row < stepper.rows:
-            words = f"a number from 0 to {stepper.rows - 1}"
-            raise OptionError("McapLog.record", "row", words, row)
+        row = whole_number("McapLog.record", "row", row, 0, stepper.rows - 1)
         t, q, v = (np.asarray(x) for x in (stepper.t, stepper.q, stepper.v))
         if q.ndim > 1:
             t, q, v = t[row], q[row], v[row]
@@ -456,7 +454,4 @@ _KEPT = {
 
 
 def _time(name: str, t: Any) -> float:
-    real = isinstance(t, (int, float, np.number)) and not isinstance(t, bool)
-    if not real or not 0 <= t < MAX_TIME:
-        raise OptionError("McapLog", name, "a time >= 0 [s]", t)
-    return float(t)
+    return real_number("McapLog", name, t, "a time >= 0 [s]", lambda x: 0 <= x < MAX_TIME)

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, FixedStep, Precision
-from sixfold.errors import CallbackError, NotApplicableError, NumberError, OptionError, ShapeError
+from sixfold.errors import (
+    CallbackError,
+    NotApplicableError,
+    NumberError,
+    OptionError,
+    ShapeError,
+    real_number,
+    whole_number,
+)
 from sixfold.model import Model
 from sixfold.runtime import (
     Argument,
@@ -136,10 +144,8 @@ def row_count(rows: Any) -> int:
     """Return how many rows a stepper has."""
     if rows is None:
         return 1
-    whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, bool)
-    if not whole or not 1 <= rows <= MAX_ROWS:
-        raise OptionError("Stepper", "rows", f"a whole number from 1 to {MAX_ROWS}, or None", rows)
-    return int(rows)
+    words = f"a whole number from 1 to {MAX_ROWS}, or None"
+    return whole_number("Stepper", "rows", rows, 1, MAX_ROWS, words)
 
 
 def action_size(model: Model, control: Any, actions: Any) -> int:
@@ -153,11 +159,8 @@ def action_size(model: Model, control: Any, actions: Any) -> int:
             "leave it out, or pass control=...",
         )
         return model.nv
-    whole = isinstance(actions, (int, np.integer)) and not isinstance(actions, bool)
-    if not whole or not 1 <= actions <= MAX_ACTIONS:
-        words = f"how many numbers an action has, from 1 to {MAX_ACTIONS}"
-        raise OptionError("Stepper", "actions", words, actions)
-    return int(actions)
+    words = f"how many numbers an action has, from 1 to {MAX_ACTIONS}"
+    return whole_number("Stepper", "actions", actions, 1, MAX_ACTIONS, words)
 
 
 #: Functions of the user's own whose results a step returns, in order.
@@ -527,11 +530,9 @@ class Stepper:
             rows: which.
             t: time of the state [s], for functions that depend on it; the nearest step.
         """
-        real = isinstance(t, (int, float, np.number)) and not isinstance(t, bool)
-        if not real or not 0 <= t < 1e9:
-            raise OptionError("Stepper.put", "t", "a time >= 0 [s]", t)
+        time = real_number("Stepper.put", "t", t, "a time >= 0 [s]", lambda x: 0 <= x < 1e9)
         self._put(q, v, rows)
-        self._state[0][chosen_rows(rows, self.rows, bool(self._lead))] = round(float(t) / self.dt)
+        self._state[0][chosen_rows(rows, self.rows, bool(self._lead))] = round(time / self.dt)
 
     def _put(self, q: Any, v: Any, rows: Any) -> None:
         chosen = chosen_rows(rows, self.rows, bool(self._lead))

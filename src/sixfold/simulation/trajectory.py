@@ -20,6 +20,7 @@ from sixfold.errors import (
     StateError,
     TooLargeError,
     quote,
+    real_number,
     visible,
 )
 from sixfold.model import Model
@@ -287,13 +288,10 @@ class Trajectory:
 
     def resample(self, dt: float) -> Trajectory:
         """Return the motion at even times, dt [s] apart, from the first sample on."""
-        good = isinstance(dt, (int, float)) and not isinstance(dt, bool)
-        if not good or not 0 < dt < 1e300:
-            raise OptionError("Trajectory.resample", "dt", "a time > 0", dt)
+        dt = real_number("Trajectory.resample", "dt", dt, "a time > 0", lambda x: x > 0)
         if not self.duration / dt < MAX_SAMPLES:
             words = f"a time of at least {self.duration / MAX_SAMPLES:.1g} s for this motion"
             raise OptionError("Trajectory.resample", "dt", words, dt)
-        dt = float(dt)
         count = int(np.floor(self.duration / dt + 1e-9)) + 1
         return self.at(np.minimum(self.t[0] + dt * np.arange(count), self.t[-1]))
 

@@ -16,7 +16,14 @@ from itertools import islice
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError, brief, kind_of
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    brief,
+    kind_of,
+    whole_number,
+)
 from sixfold.lazy import optional
 from sixfold.runtime import get_threads, set_threads
 
@@ -36,9 +43,7 @@ def engine_of(
 ) -> tuple[Callable[[Task, Iterable[Block]], Done], int]:
     """Return the engine that was asked for, and how many workers it has."""
     count = get_threads() if workers is None else workers
-    whole = isinstance(count, int) and not isinstance(count, bool)
-    if not whole or not 1 <= count <= 4096:
-        raise OptionError("sweep", "workers", "a number from 1 to 4096", workers)
+    count = whole_number("sweep", "workers", count, 1, 4096)
     if given is None or given == "threads":
         return lambda task, blocks: _in_threads(task, blocks, count), count
     if isinstance(given, str) and given == "processes":

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.errors import ArgumentError, OptionError
+from sixfold.errors import ArgumentError, OptionError, whole_number
 
 __all__ = ["custom", "histogram", "quantiles"]
 
@@ -302,8 +302,7 @@ def histogram(low: float, high: float, bins: int = 50) -> Reducer:
     finite = all(isinstance(x, (int, float)) and -most <= x <= most for x in (low, high))
     if not finite or not low < high:
         raise OptionError("histogram", "low", "two numbers, the lower one first", (low, high))
-    if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= 1_000_000:
-        raise OptionError("histogram", "bins", "a number from 1 to 1,000,000", bins)
+    bins = whole_number("histogram", "bins", bins, 1, 1_000_000)
     return Histogram(float(low), float(high), bins)
 
 

@@ -23,6 +23,7 @@ from sixfold.errors import (
     UnknownNameError,
     brief,
     one_of,
+    whole_number,
 )
 from sixfold.files import discard, path_of
 from sixfold.lazy import optional
@@ -400,18 +401,15 @@ def _block(block: Any, rows: int, workers: int, leaf: int, aligned: bool) -> int
     """Return how many rows a block has; whole leaves where they are reduced by workers."""
     if block is None:
         return leaf * max(1, min(MAX_LEAVES, rows // (BLOCKS * workers * leaf)))
-    if not isinstance(block, (int, np.integer)) or isinstance(block, bool) or block < 1:
-        raise OptionError("sweep", "block", "a number of rows >= 1", block)
-    return -(-int(block) // leaf) * leaf if aligned else int(block)
+    rows = whole_number("sweep", "block", block, 1, words="a number of rows >= 1")
+    return -(-rows // leaf) * leaf if aligned else rows
 
 
 def _seed(seed: Any) -> int:
     if seed is None:
         return 0
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed < SEED_LIMIT:
-        raise OptionError("sweep", "seed", "a whole number from 0 to 2**128 - 1", seed)
-    return int(seed)
+    words = "a whole number from 0 to 2**128 - 1"
+    return whole_number("sweep", "seed", seed, 0, SEED_LIMIT - 1, words)
 
 
 def _draws(draw: Any) -> dict[str, Draw]:

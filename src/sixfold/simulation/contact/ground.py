@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError
+from sixfold.errors import ArgumentError, NotApplicableError, OptionError, whole_number
 from sixfold.model import ContactOptions, Model
 from sixfold.runtime import require_model
 from sixfold.show import fields_line
@@ -19,7 +19,6 @@ from sixfold.simulation.contact.shapes import (
     ContactPair,
     ContactPoint,
     JointLaw,
-    check_count,
     check_name,
     check_not_negative,
     check_number,
@@ -187,7 +186,7 @@ class Ground:
         if e and not self.rigid:
             where = "soft contacts, whose rebound follows from solref"
             raise NotApplicableError("Ground: restitution", where, "pass rigid=True, or leave it")
-        put("iterations", check_count("Ground", "iterations", self.iterations, 1, 1000))
+        put("iterations", whole_number("Ground", "iterations", self.iterations, 1, 1000))
         if not isinstance(self.plane, (ContactOptions, NoneType)):
             raise OptionError("Ground", "plane", "a ContactOptions", self.plane)
         words = "a list of (name, number >= 0)"

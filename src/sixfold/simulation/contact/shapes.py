@@ -52,14 +52,6 @@ def check_numbers(owner: str, name: str, got: Any, count: int, words: str) -> tu
     return tuple(found)
 
 
-def check_count(owner: str, name: str, got: Any, least: int, most: int) -> int:
-    """Return a whole number within bounds."""
-    whole = isinstance(got, int) or (hasattr(got, "__index__") and not isinstance(got, bool))
-    if isinstance(got, bool) or not whole or not least <= int(got) <= most:
-        raise OptionError(owner, name, f"a whole number from {least} to {most}", got)
-    return int(got)
-
-
 def check_solref(owner: str, name: str, got: Any) -> tuple[float, ...]:
     """Return time constant and damping ratio, or both gains with a minus."""
     words = "(time constant, damping ratio) > 0, or (-stiffness, -damping)"
