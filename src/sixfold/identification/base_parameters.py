@@ -105,10 +105,12 @@ def refuse_many_bodies(function: str, model: Model) -> None:
 def _projection(model: Model) -> BaseProjection:
     n = 10 * model.nb
     # what moves to the parent, for each parameter in turn
+    # the grouping is linear: applied to unit vectors it gives its matrix
     probe = model.tree.with_inertias(list(np.eye(n)))
     moved = [x for inertia in grouped_inertias(probe)[1:] for x in inertia.parameters()]
     left = [k for k, x in enumerate(moved) if not isinstance(x, Zero) and np.any(x)]
     G = np.array([np.broadcast_to(moved[k], n) for k in left], float).reshape(len(left), n)
+    # what the grouping left may still depend on others, for special geometries
     keep, weights, _ = independent(stacked_regressor(model)[:, left])
     columns = np.array([left[k] for k in keep], np.intp)
     names = tuple(f"{PARAMETERS[k % 10]} {model.body_names[k // 10]}" for k in columns)
@@ -290,8 +292,10 @@ def base_parameters(model: Model, *, limit: int = MAX_WORK) -> BaseParameters:
         for k, x in enumerate(inertias[i].parameters())
         if not isinstance(x, Zero) and x != 0
     ]
+    # which of the remaining parameters act, and which only together with others
     whole = stacked_regressor(s.model)
     keep, weights, none = independent(whole[:, [10 * (i - 1) + k for i, k in left]])
+    # the formulas of those that stay, with what others add to them
     forms = [_polynomial(s, inertias[i].parameters()[k]) for i, k in left]
     found = []
     for n, row in zip(keep, weights, strict=True):

@@ -45,6 +45,7 @@ def noise_of(where: str, model: Model, noise: Any) -> Array:
     if noise is None:
         limits = model.effort_limit
         states = random_state(model, 64, seed=5)[0]
+        # joints without a limit: relative to the gravity they bear
         heavy = np.abs(weight(model, states)).max(axis=0)
         usual = max(float(heavy.max(initial=0.0)), 1e-3)
         sizes = np.where(np.isfinite(limits) & (limits > 0), limits, np.maximum(heavy, 0.1 * usual))
@@ -77,6 +78,7 @@ def expected_fit(problem: IdentificationProblem, sums: Sums, noise: Array) -> Fi
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
     values, vectors = np.linalg.eigh(G / np.outer(scale, scale))
     seen = values > 1e-13 * values[-1]
+    # the pseudo-inverse of the information matrix
     half = vectors[:, seen] / np.sqrt(values[seen])
     covariance = half @ half.T / np.outer(scale, scale)
     unseen = vectors[:, ~seen]
@@ -120,16 +122,19 @@ class FourierSeries:
         h = self.harmonics
         l = np.arange(1, h + 1)
         w = 2 * np.pi / self.period
+        # sum s_l l = 0 makes the speed zero at both ends, sum c_l l^2 = 0 the acceleration
         s, c = (_at_rest(x[..., : h - 1], l), _at_rest(x[..., h - 1 : 2 * h - 2], l**2))
         # a fine grid for the range: limits hold between samples too
         fine = np.linspace(0.0, self.period, FINE * h, endpoint=False)
         q, v, _ = _sums(s, c, w * l, fine)
         low, high = q.min(axis=-2), q.max(axis=-2)
+        # as large as the range or the speed allows, times a share that is searched too
         swing = np.maximum((high - low) / 2, 1e-12)
         share = 0.4 + 0.6 / (1 + np.exp(-2 * x[..., -1]))
         fastest = np.maximum(np.abs(v).max(axis=-2), 1e-12)
         scale = share * np.minimum(self.half / swing, self.speed / fastest) * (1 - 5 / FINE**2)
         room = self.half - scale * swing
+        # the middle of the motion, anywhere that keeps it within the range
         center = self.middle + room * np.tanh(x[..., -2]) - scale * (high + low) / 2
         q, v, a = _sums(s, c, w * l, t)
         scale = scale[..., None, :]
@@ -233,6 +238,7 @@ def excitation(
     if progress is not None and not callable(progress):
         raise OptionError(where, "progress", "a function of (done, total)", progress)
     rng = generator_of(where, seed)
+    # the series has one period; longer motions repeat it
     span = min(duration, PERIOD)
     if period is not None:
         span = positive(where, "period", period, "a time > 0")
@@ -246,6 +252,7 @@ def excitation(
         "springs": springs,
     }
     options |= {"gains": None, "bodies": bodies}
+    # what is unknown decides which information counts
     choice = choice_of(model, **options, forces=False, where=where)
     series = _series(model, margin, lower, upper, speed, harmonics, span)
     problem = problem_for(model, choice)
@@ -266,12 +273,14 @@ def information(
 ) -> Array:
     """Return log det of the information matrix of each motion, shape (batch,)."""
     count, samples = q.shape[:2]
+    # all motions through the kernel at once
     rows = [x.reshape(count * samples, -1) for x in (q, v, a, np.zeros_like(v))]
     flat = problem.kernel(*rows).reshape(count, samples, -1)
     G = np.zeros((count, problem.n, problem.n))
     for j, (columns, place) in enumerate(zip(problem.rows, problem.places, strict=True)):
         A = flat[:, :, place][:, :, :-1] / sigma[j]
         G[:, columns[:, None], columns] += A.transpose(0, 2, 1) @ A
+    # a ridge keeps the determinant of what no motion shows from being zero
     diagonal = np.einsum("kii->ki", G)
     diagonal *= 1 + 1e-9
     signs, values = np.linalg.slogdet(G)
@@ -300,6 +309,7 @@ def _search(
     x, values = x[order], values[order]
     step = 0.5
     for number in range(rounds):
+        # children of the best motions, by random steps
         parents = rng.integers(0, len(x), BATCH)
         moved = rng.standard_normal((BATCH, *series.size)) * step
         # a few joints at a time
@@ -322,6 +332,7 @@ def _series(
     pairs = model.coordinates.additive
     order = [i for i, _ in sorted(pairs, key=lambda pair: pair[1])]
     q_names, v_names = model.coordinates.q_names, model.coordinates.v_names
+    # limits by joint, in the order of velocities
     low = _numbers("lower", lower, model.lower_position, q_names)[order]
     high = _numbers("upper", upper, model.upper_position, q_names)[order]
     fast = _numbers("speed", speed, model.velocity_limit, v_names)
@@ -358,6 +369,7 @@ def _trajectory(
     sigma: Array,
     tried: int,
 ) -> Trajectory:
+    # the best series at all times, with the model's own forces and energies
     t = dt * np.arange(int(np.floor(duration / dt + 1e-9)) + 1)
     q, v, a = series.motion(x, t)
     tau = inverse_dynamics(model, q, v, a)

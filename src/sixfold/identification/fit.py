@@ -109,6 +109,7 @@ class Accumulator:
 
 def _factor(rows: Array, size: int) -> Array:
     """Return the triangular factor, padded with zeros to a square."""
+    # R of a matrix with fewer rows than columns is not square: pad it
     R = np.linalg.qr(rows, mode="r")
     full = np.zeros((size, size))
     full[: len(R)] = R
@@ -169,6 +170,7 @@ def accumulate(
     `exact` stacks triangular factors (TSQR) instead of products; `weigh` returns the weights of a
     block; `watch` is called with the number of samples so far and each block.
     """
+    # two sums at once: blocks to fit, and every fifth block to judge the fit by
     fit, held = Accumulator(problem, exact), Accumulator(problem, exact)
     threads = get_threads()
     memory: list[Array] = []
@@ -260,13 +262,16 @@ def solve(
         noise: least residual that counts, relative to the joint's forces.
     """
     start = problem.base @ problem.start
+    # the size of each joint's force; joints that hardly bear any count with a thousandth
     loads, balance = load_rms(problem, sums), balance_rows(problem, sums)
     usual = float(np.nanmax(loads, initial=0.0)) or 1.0
     loads = np.maximum(np.nan_to_num(loads), 1e-3 * usual)
     first = activity(problem, sums, start)
     shares = np.array([_parameter_share(problem, j) for j in range(len(problem.rows))])
+    # degrees of freedom of each joint's residual: samples less its share of the parameters
     left = np.maximum(sums.counts - shares, 1.0)
     sigma, used = loads, sums
+    # iteratively reweighted least squares: weights from residuals, residuals from weights
     gains = np.isnan(problem.choice.gains)
     for _ in range(4 * ROUNDS if gains.any() else ROUNDS):
         beta = start + _step(problem, used, _spreads(problem, sigma), exact, start)
@@ -279,9 +284,11 @@ def solve(
         if gains.any():
             used = _without_noise(problem, sums, sigma, beta)
     spreads = _spreads(problem, sigma)
+    # the last weights by a decomposition that tells which directions the data show
     whole = _decompose(problem, used, spreads, exact)
     beta = start + whole.step(start)
     s, V, seen, scale = whole.s, whole.V, whole.seen, whole.scale
+    # covariance (A^T A)^-1 within the directions that the data show
     inverse = V[:, seen] / s[seen]
     covariance = inverse @ inverse.T
     # the weights are not those of the noise: a sandwich
@@ -405,6 +412,7 @@ def _without_noise(problem: IdentificationProblem, sums: Sums, sigma: Array, bet
         for place, c in enumerate(columns):
             if problem.base_unknowns[c].kind == "gain" and beta[c]:
                 found[j] = G = sums.G[j].copy()
+                # E|x + n|^2 = |x|^2 + samples sigma^2 / gain^2
                 noise = sums.counts[j] * (sigma[j] / beta[c]) ** 2
                 G[place, place] -= min(noise, 0.5 * G[place, place])
     return Sums(tuple(found), sums.counts)
@@ -414,6 +422,7 @@ def _parameter_share(problem: IdentificationProblem, j: int) -> float:
     """Return how many parameters a joint's rows account for: its share of each column."""
     share = np.zeros(problem.n)
     for columns in problem.rows:
+        # a column that acts in k rows counts 1/k for each of them
         share[columns] += 1.0
     return float((1.0 / share[problem.rows[j]]).sum())
 
@@ -422,6 +431,7 @@ def squares(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     """Return the sum of squared residuals of each joint, shape (nv,)."""
     found = []
     for j, columns in enumerate(problem.rows):
+        # |Y beta - tau|^2 = [beta, -1] G [beta, -1]
         x = np.append(beta[columns], -1.0)
         if sums.R is not None:
             found.append(float(np.sum((sums.R[j] @ x) ** 2)))
@@ -441,6 +451,7 @@ def activity(problem: IdentificationProblem, sums: Sums, beta: Array) -> Array:
     found = []
     for columns, G, n in zip(problem.rows, sums.G, sums.counts, strict=True):
         moved = [c for c, k in enumerate(columns) if problem.base_unknowns[k].kind != "gain"]
+        # size of each term Y_c beta_c, gains aside: they are measurements
         sizes = np.sqrt(np.maximum(np.diag(G)[moved], 0.0)) * beta[columns[moved]]
         found.append(np.linalg.norm(sizes) / np.sqrt(max(n, 1.0)))
     return np.array(found)
@@ -484,15 +495,18 @@ def fit_with_bounds(problem: IdentificationProblem, fit: Fit) -> Array:
     bounded = np.array([u.kind in NOT_NEGATIVE for u in problem.unknowns], bool)
     size = np.maximum(np.abs(start), 1e-3)
     step = np.linalg.lstsq(problem.base * size, fit.beta - problem.base @ start, rcond=None)[0]
+    # least squares with the least change of the unknowns relative to their size
     p: Array = start + size * step
     if not (p[bounded] < 0).any():
         return p
+    # the problem in unknowns relative to their size, |C x - goal|
     C = fit.A @ problem.base * size
     goal = fit.b - C @ (start / size)
     free, own = C[:, ~bounded], C[:, bounded]
     low = start[bounded] / size[bounded]
     U, s, _ = np.linalg.svd(free, full_matrices=False)
     U = U[:, s > INDEPENDENT * s.max(initial=0.0)]
+    # project out what the free columns explain
     left = own - U @ (U.T @ own)
     acts = np.linalg.norm(left, axis=0) > INDEPENDENT * np.linalg.norm(own, axis=0)
     # what acts only together with free inertias stays as loaded
@@ -500,6 +514,7 @@ def fit_with_bounds(problem: IdentificationProblem, fit: Fit) -> Array:
     target = goal - U @ (U.T @ goal) + left @ low
     x[acts] = non_negative(left[:, acts], target - left[:, ~acts] @ low[~acts])
     y = np.linalg.lstsq(free, goal - own @ (x - low), rcond=INDEPENDENT)[0]
+    # back to the unknowns in their units
     p[bounded] = size[bounded] * x
     p[~bounded] = start[~bounded] + size[~bounded] * y
     return p
@@ -513,6 +528,7 @@ def non_negative(A: Array, b: Array) -> Array:
     x, inside = np.zeros(n), np.zeros(n, bool)
     enough = 1e-12 * max(float(np.abs(A.T @ b).max(initial=0.0)), 1e-300)
     for _ in range(10 * n):
+        # the gradient tells which number at zero would lower the residual most
         slope = np.where(inside, -np.inf, A.T @ (b - A @ x))
         if not n or slope.max() <= enough:
             break
@@ -557,6 +573,7 @@ class Consistent:
 def pseudo_inertia(pi: Array) -> Array:
     """Return J of ten parameters, shape (4, 4)."""
     m, hx, hy, hz, xx, yy, zz, xy, xz, yz = pi
+    # Sigma = trace(I) / 2 - I, the second moments of mass
     half = (xx + yy + zz) / 2
     return np.array(
         [
@@ -582,8 +599,10 @@ def physical(pi: Array, total: float) -> Array:
     m = max(float(J[3, 3]), MIN_MASS * total, 1e-9)
     c = J[:3, 3] / J[3, 3] if J[3, 3] > 0 else np.zeros(3)
     values, axes = np.linalg.eigh(J[:3, :3] - J[3, 3] * np.outer(c, c))
+    # second moments about the centre of mass, none below a smallest radius of gyration
     spread = (axes * np.maximum(values, m * MIN_RADIUS**2)) @ axes.T
     found = np.empty((4, 4))
+    # back to the origin of the body: the parallel axis theorem
     found[:3, :3] = spread + m * np.outer(c, c)
     found[:3, 3] = found[3, :3] = m * c
     found[3, 3] = m
@@ -613,6 +632,7 @@ def factors(theta: Array) -> tuple[Array, Array]:
         U[:, row, column] = scale * theta[:, 4 + k]
         U[:, k, 3] = scale * theta[:, 7 + k]
         D[:, 4 + k, row, column] = D[:, 7 + k, k, 3] = scale
+    # all elements scale with e^alpha
     D[:, 0] = U
     return U, D
 
@@ -630,6 +650,7 @@ def fit_consistent(
         near: a fit to other samples of the same robot, to start from.
     """
     bodies = problem.choice.bodies
+    # the loaded bodies as log-Cholesky parameters: where the descent begins and what it stays near
     nb = len(bodies)
     loaded = problem.start[: 10 * nb].reshape(nb, 10)
     total = float(np.abs(loaded[:, 0]).sum())
@@ -638,6 +659,7 @@ def fit_consistent(
     theta0 = np.concatenate([log_cholesky(J) for J in J0]) if nb else np.zeros(0)
     rest = problem.unknowns[10 * nb :]
     x0 = _start(problem, fit)[10 * nb :]
+    # numbers of joints: friction, rotors and springs must not be negative
     bounded = np.array([u.kind in NOT_NEGATIVE for u in rest], bool)
     spread = _spread(problem, fit, x0)
 
@@ -645,6 +667,7 @@ def fit_consistent(
     own = np.arange(10 * nb).reshape(nb, 10)
     rows = np.arange(16 * nb).reshape(nb, 16)
     at = np.arange(len(rest))
+    # rows of the prior that never change: numbers of joints relative to their own size
     fixed = np.zeros((16 * nb + len(rest), 1 + count))
     fixed[16 * nb + at, 1 + 10 * nb + at] = np.sqrt(prior) / spread
     weight_of_prior = np.sqrt(2 * prior)
@@ -653,12 +676,14 @@ def fit_consistent(
         """Return the unknowns, their derivatives, and the residuals of the prior with theirs."""
         U, D = factors(z[: 10 * nb].reshape(nb, 10))
         p = np.concatenate([parameters(U @ U.transpose(0, 2, 1)).ravel(), z[10 * nb :]])
+        # d(U U^T) = dU U^T + (dU U^T)^T, and parameters are linear in it
         turned = D @ U[:, None].transpose(0, 1, 3, 2)
         dp = np.eye(count)
         slopes = parameters(turned + turned.transpose(0, 1, 3, 2))
         dp[own[:, :, None], own[:, None, :]] = slopes.transpose(0, 2, 1)
         squares = fixed.copy()
         squares[: 16 * nb, 0] = weight_of_prior * (whitening @ U).ravel()
+        # the square in the divergence: |L0^-1 U|^2 = tr(J J0^-1)
         bent = weight_of_prior * (whitening[:, None] @ D).reshape(nb, 10, 16)
         squares[rows[:, :, None], 1 + own[:, None, :]] = bent.transpose(0, 2, 1)
         squares[16 * nb :, 0] = np.sqrt(prior) * (z[10 * nb :] - x0) / spread
@@ -666,11 +691,13 @@ def fit_consistent(
 
     linear = np.zeros(count)
     for k in range(nb):
+        # -log det(J J0^-1) = -8 alpha - 2 (d1 + d2 + d3) + constant
         linear[10 * k : 10 * k + 4] = np.array([-8.0, -2.0, -2.0, -2.0]) * prior
     z, rounds = np.concatenate([theta0, np.where(bounded, np.maximum(x0, 0.0), x0)]), 0
     free = np.concatenate([np.zeros(10 * nb, bool), bounded])
     if near is not None:
         z = near.z
+    # follow the minimum while the weight of the data grows
     for weight, settled in STAGES if near is None else STAGES[-1:]:
         A = np.sqrt(weight) * fit.A @ problem.base
         b = np.sqrt(weight) * fit.b
@@ -719,6 +746,7 @@ def _descend(
     now, damping, rounds = cost(p, squares, z), 1e-3, 0
     while rounds < MAX_STEPS:
         rounds += 1
+        # Gauss-Newton: H = J^T J of the data and of the prior
         J = np.concatenate([A @ dp, squares[:, 1:]])
         residual = np.concatenate([A @ p - b, squares[:, 0]])
         gradient = J.T @ residual + linear
@@ -729,6 +757,7 @@ def _descend(
         step = np.zeros_like(z)
         gained = 0.0
         for _ in range(12):
+            # raise the damping until the cost falls (Levenberg-Marquardt)
             damped = H.copy()
             damped.flat[:: len(z) + 1] += damping * (diagonal + 1e-12)
             step[moves] = np.linalg.solve(damped[np.ix_(moves, moves)], -gradient[moves])

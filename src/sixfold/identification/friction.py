@@ -106,6 +106,7 @@ def inflation(probe: Probe, left: Array) -> Array:
     1 + 2 (sum of autocorrelations), for columns that change slowly against the residuals; summed up
     to the first one that is not significant.
     """
+    # short stretches tell nothing about correlation
     runs = [run for run in probe.runs() if run.stop - run.start > 32]
     if not runs:
         return np.ones(left.shape[1])
@@ -115,10 +116,12 @@ def inflation(probe: Probe, left: Array) -> Array:
     for run in runs:
         r = left[run]
         n = len(r)
+        # autocorrelation by Wiener and Khinchin: the spectrum's square, padded against wrapping
         spectrum = np.fft.rfft(r, 2 * n, axis=0)
         total += np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[: most + 1]
         count += n
     with np.errstate(invalid="ignore", divide="ignore"):
+        # relative to lag zero; three standard errors of white noise end the sum
         rho = np.where(total[0] > 0, total / total[0], 0.0)
     noise = 3.0 / np.sqrt(count)
     found = []
@@ -168,6 +171,7 @@ def products_of(X: Array, folds: Array) -> Array:
 
 def held_out_squares(products: Array, columns: Sequence[int], goals: Sequence[int]) -> Array:
     """Return the sum of squared residuals on the held-out samples, for each goal."""
+    # columns of equal size, so that one ridge serves all
     sizes = np.sqrt(np.maximum(np.diagonal(products.sum(axis=0)), 1e-300))
     scaled = products / np.outer(sizes, sizes)
     whole = scaled.sum(axis=0)
@@ -175,6 +179,7 @@ def held_out_squares(products: Array, columns: Sequence[int], goals: Sequence[in
     total = np.zeros(len(goals))
     for G in scaled:
         rest = whole - G
+        # fit to the other folds, then |y - X x|^2 on this one from its products
         x = np.linalg.solve(rest[inner] + RIDGE * np.eye(len(columns)), rest[outer])
         total += np.diagonal(G)[goals] - 2 * (x * G[outer]).sum(axis=0)
         total += (x * (G[inner] @ x)).sum(axis=0)
@@ -226,19 +231,23 @@ def find_friction(problem: IdentificationProblem, probe: Probe) -> Friction:
 
     The loaded law stays unless another one predicts held-out samples clearly better.
     """
+    # products of all columns once; every choice of speeds then follows from them
     trial = _Trial(problem, probe)
     if not problem.dry_places:
         return Friction((), trial.far)
     chosen = dict.fromkeys(trial.joints, 0)
     squares = loaded = trial.squares(chosen)
     for _ in range(SWEEPS):
+        # weights of the rows from the choice so far
         sigma2 = np.maximum(squares / trial.counts, trial.floor)
         for j in trial.joints:
             tried = [trial.squares(chosen | {j: n}, sigma2) for n in range(len(trial.speeds[j]))]
             costs = np.array([float((each / sigma2).sum()) for each in tried])
+            # the loaded law (number 0) stays unless another one is clearly better
             best = int(np.argmin(costs))
             chosen[j] = best if costs[best] < costs[0] - CLEAR * trial.counts[j] else 0
         squares = trial.squares(chosen, sigma2)
+    # what friction with memory would explain in addition
     rich = trial.squares(chosen, sigma2, rich=True)
     names = problem.model.coordinates.v_names
     laws = []
@@ -283,6 +292,7 @@ def describe_laws(laws: tuple[FrictionLaw, ...], used: bool) -> list[DataFinding
         found.append(
             DataFinding("note" if used else "warning", "friction-speed", what, {"speeds": values})
         )
+    # residuals that friction with memory explains
     stuck = [law for law in laws if law.hysteresis_residual < HYSTERESIS * law.residual]
     if stuck:
         worst = min(law.hysteresis_residual / law.residual for law in stuck)
@@ -316,6 +326,7 @@ class _Trial:
             parts = [flat[:, place]]
             if j in positions:
                 usual = float(np.sqrt(np.mean(v[:, j] ** 2)))
+                # candidates: as loaded, by the sign, and a range about the usual speed
                 speeds = [float(loaded[j]), 0.0, *(usual * SPEEDS if usual > 0 else ())]
                 kinds = [
                     problem.base_unknowns[problem.rows[j][n]].kind for n in self._dry.get(j, ())
@@ -324,6 +335,7 @@ class _Trial:
                 runs = [presliding(q[run, positions[j]], v[run, j]) for run in probe.runs()]
                 parts += [np.stack(curves, axis=-1), np.concatenate(runs)]
                 self.speeds[j] = speeds
+            # columns of the problem, its target, curves for all speeds, friction with memory
             X = np.column_stack(parts)
             goal = place.stop - place.start - 1
             self.far[:, j] = _find_outliers(np.delete(X, goal, axis=1), X[:, goal])
@@ -365,6 +377,7 @@ class _Trial:
         size = n + rich * len(DISTANCES) * len(self.joints)
         each = []
         for j, P in enumerate(self._products):
+            # products of this row's columns, dry friction as chosen, and of its target
             columns = np.append(self._places(j, chosen.get(j, 0)), self._goal(j)).astype(int)
             at = np.append(rows[j], size)
             if rich and j in self._after:
@@ -375,15 +388,18 @@ class _Trial:
         if sigma2 is None:
             goals = np.array([P[:, -1, -1].sum() for _, P in each])
             sigma2 = np.maximum(goals / self.counts, self.floor)
+        # the normal equations of all rows together, for each fold
         total = np.zeros((FOLDS, size + 1, size + 1))
         for (at, P), s in zip(each, sigma2, strict=True):
             total[:, at[:, None], at] += P / s
+        # fit to all folds but one, at equal scale, for each fold
         rest = total.sum(axis=0) - total
         scale = np.sqrt(np.maximum(np.diagonal(total.sum(axis=0)), 1e-300))
         rest = rest / np.outer(scale, scale)
         inner = rest[:, :-1, :-1] + RIDGE * np.eye(size)
         x = np.linalg.solve(inner, rest[:, :-1, -1:])[..., 0] * scale[-1] / scale[:-1]
         x = np.concatenate([x, -np.ones((FOLDS, 1))], axis=1)
+        # residuals on the fold left out: [x, -1] P [x, -1]
         found = [np.einsum("fi,fij,fj->", x[:, at], P, x[:, at]) for at, P in each]
         return np.maximum(found, 0.0)
 
@@ -393,6 +409,7 @@ def _find_outliers(X: Array, goal: Array) -> Array:
     sizes = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     X = X / sizes
     x = np.linalg.solve(X.T @ X + 1e-8 * np.eye(X.shape[1]), X.T @ goal)
+    # a robust scale: the median knows nothing of outliers
     left = np.abs(goal - X @ x)
     least = EXACT * float(np.abs(goal).max(initial=0.0))
     found: Array = left > OUTLIER * max(1.4826 * float(np.median(left)), least, 1e-300)
@@ -408,6 +425,7 @@ def presliding(x: Array, v: Array) -> Array:
     """
     distances = DISTANCES * max(float(np.ptp(x)), 1e-300)
     s = np.sign(v)
+    # stretches between reversals, in which the sign of the speed is constant
     edges = [0, *(np.flatnonzero(np.diff(s)) + 1).tolist(), len(x)]
     found = np.zeros((len(x), len(distances)))
     z = np.zeros(len(distances))
@@ -456,6 +474,7 @@ def find_lag(
     rows = [j for j in problem.choice.joints if not np.isnan(gains[j])]
     if not rows:
         return NO_LAG
+    # first with the columns of the problem itself
     own = _Costs(problem, log, dt, rows)
     first = _search(own, dt)
     if first.ratio >= USEFUL or abs(first.seconds) < 0.5 * dt:
@@ -469,6 +488,7 @@ def find_lag(
         rotors=True,
         springs=True,
     )
+    # then with everything unknown and friction with memory: a true delay remains
     second = _search(_Costs(rich(choice), log, dt, rows, memory=True), dt)
     if second.ratio >= CLEAR_DELAY or abs(second.seconds) < 0.5 * dt:
         return NO_LAG
@@ -497,6 +517,7 @@ class _Costs:
         arrays = [x[part] for x in (log.q, log.v, log.a, log.tau, log.f_ext) if x is not None]
         flat = problem.evaluate(arrays)
         self.most = min(MAX_SHIFT, int(MAX_SECONDS / dt), n // 8)
+        # samples that have a torque at every shift that is tried
         self._inner = slice(self.most, n - self.most)
         self._goals = [flat[:, problem.places[j].stop - 1] for j in rows]
         self._columns = [flat[self._inner, problem.places[j]][:, :-1] for j in rows]
@@ -513,6 +534,7 @@ class _Costs:
         if new:
             each = []
             for columns, goal in zip(self._columns, self._goals, strict=True):
+                # targets of all shifts side by side: their columns are the same
                 ends = [(self.most + s, len(goal) - self.most + s) for s in new]
                 X = np.column_stack([columns, *(goal[i:j] for i, j in ends)])
                 k = columns.shape[1]
@@ -538,6 +560,7 @@ def _search(cost: _Costs, dt: float) -> Lag:
     most = cost.most
     if most < 1:
         return NO_LAG
+    # coarse to fine: seventeen shifts, then the neighbourhood of the best one
     best, step = 0, max(1, most // 8)
     while True:
         near = [s for s in range(best - 8 * step, best + 8 * step + 1, step) if abs(s) <= most]
@@ -553,6 +576,7 @@ def _search(cost: _Costs, dt: float) -> Lag:
         while min(low, high) - mid < SHARP and width < widest:
             width = min(2 * width, widest)
             low, mid, high = cost([best - width, best, best + width])
+        # the parabola through three points
         bend = low - 2 * mid + high
         # a minimum as sharp as that of dry friction has no bottom to look for
         if bend > 0 and min(low, high) - mid < EDGE:

@@ -162,6 +162,7 @@ class Identification:
             where = "Identification.evaluate"
             filter = positive(where, "filter", filter, "a frequency > 0 [Hz]")
         arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
+        # filtered and shifted in time as the samples of the fit were
         source = source_of(self.model, log, arrays, filter, None, usual=self.filter)
         if self.lag and source.logs and source.dt is not None:
             source = source.shift_motion(self.lag)
@@ -181,6 +182,7 @@ class Identification:
         if k < 0:
             fix = "name a body or frame that moves"
             raise NotApplicableError("Identification.added_inertia", f"the base '{body}'", fix)
+        # inertias about one origin add up, so that the payload is their difference
         new, old = (m.bodies[k].inertia.array() for m in (self.model, self.loaded))
         change = Inertia.from_parameters((new - old).tolist())
         back = X.inverse()
@@ -198,6 +200,7 @@ class Identification:
         lines = [self._headline(), ""]
         names = max([len(visible(j.name)) for j in self.joints] + [5])
         laws = {law.joint: law.words for law in self.friction}
+        # a row for each joint
         head = "  dry friction" if laws else ""
         lines.append(f"  {'joint':<{names}}  torque rms  residual  hold-out  relative{head}")
         for j in self.joints:
@@ -217,6 +220,7 @@ class Identification:
             "",
             f"base parameters: {count} (identifiability: {known}), condition {self.condition:.3g}",
         ]
+        # the parameters that the data do not show, the first six by name
         weak = [p for p in self.parameters if p.identifiability == "none"]
         for p in weak[:6]:
             error = "not shown at all" if np.isinf(p.error) else f"{p.value:.3g} +- {p.error:.2g}"
@@ -339,6 +343,7 @@ def _noticeable_values(problem: IdentificationProblem, sums: Sums, sigma: Array)
     found = np.full(problem.n, np.inf)
     for columns, G, n, noise in zip(problem.rows, sums.G, sums.counts, sigma, strict=True):
         sizes = np.sqrt(np.maximum(np.diag(G), 0.0))
+        # compare the column's size with that of the force and of the noise
         enough = max(NOTICED * sizes[-1], noise * np.sqrt(max(n, 1.0)))
         with np.errstate(divide="ignore", invalid="ignore"):
             found[columns] = np.fmin(found[columns], enough / sizes[:-1])
@@ -387,6 +392,7 @@ def motion_findings(
     """Return what the motion does not show."""
     model, found = problem.model, []
     q, v, a = probe.chunk[:3]
+    # inertial forces: all forces of the bare bodies less gravity
     bare = model.without(damping=True, friction=True, springs=True, armature=True)
     inertial = inverse_dynamics(bare, q, v, a) - gravity_force(bare, q)
     strength = np.sqrt(np.mean(inertial**2, axis=0)) / fit.sigma
@@ -456,6 +462,7 @@ def hidden_parameters(
     ]
     for k in problem.without_effect:
         lines.append(f"{problem.unknowns[k].words}: no joint force depends on it")
+    # the others act through base parameters only
     kept = set(problem.keep.tolist()) | set(problem.without_effect)
     for k, u in enumerate(problem.unknowns):
         if k not in kept:
@@ -471,6 +478,7 @@ def model_of(problem: IdentificationProblem, p: Array) -> tuple[Model, Array, Ar
     model = problem.model
     bodies = list(model.bodies)
     for n, k in enumerate(problem.choice.bodies):
+        # ten parameters of a body in the order of the regressor's columns
         ten = p[10 * n : 10 * n + 10]
         bodies[k] = replace(bodies[k], inertia=Inertia.from_parameters(ten.tolist()))
     offsets, gains = np.zeros(model.nv), np.array(problem.choice.gains)

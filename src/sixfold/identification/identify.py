@@ -178,6 +178,7 @@ def identify(
     options |= {"gains": gains, "bodies": bodies}
     choice_of(model, **options, forces=False)  # options first: a log may take long to read
     _check_lag(lag)
+    # the samples, cleaned, with velocities and accelerations; then the columns of the problem
     arrays = {"v": v, "a": a, "tau": tau, "t": t, "f_ext": f_ext}
     source = source_of(model, log, arrays, filter, columns)
     choice = choice_of(model, **options, forces=source.forces)
@@ -187,9 +188,11 @@ def identify(
     if not problem.n:
         fix = "let friction or the inertia of some body be unknown"
         raise NotApplicableError("identify", "a model with nothing unknown", fix)
+    # the delay first: all later fits use torques without it
     source, used, late = _with_lag(problem, source, lag)
     data = _sum_samples(problem, source, robust, progress)
     problem, probe = data.problem, data.probe
+    # the fit, and what is remarkable about the log
     fit, p, hold_out, norms = _fit(data, prior, consistent)
     beta = problem.base @ p
     findings = [*source.findings, *late, *data.findings, *bound_findings(problem, fit, p)]
@@ -201,6 +204,7 @@ def identify(
     if not suspect:
         suspect = _suspect_findings(problem, probe, data.whole, fit, beta, prior)
     findings += suspect
+    # residuals of what is returned, on the samples as they are
     joints = residuals_of(problem, data.plain, hold_out, fit.beta, beta)
     parameters = estimates(problem, data.whole, fit, beta)
     if not any(f.severity == "error" for f in suspect):
@@ -209,6 +213,7 @@ def identify(
     if np.isnan([j.hold_out for j in joints]).all():
         what = "too few samples to hold some out: residuals are those of the fit itself"
         findings.append(DataFinding("note", "no-hold-out", what))
+    # the new model, and what a model has no place for
     new, shift, factors = model_of(problem, p)
     findings.sort(key=lambda finding: ORDER.index(finding.severity))
     return Identification(
@@ -249,6 +254,7 @@ def _with_lag(
         return source.shift_motion(float(lag)), float(lag), []
     if not source.logs or source.dt is None or max(map(len, source.logs)) < 200:
         return source, 0.0, []
+    # a delay is searched in any case, and taken off if that was asked for
     found = find_lag(problem, source.logs, source.dt, lambda c: problem_for(problem.model, c))
     if not found.seconds or isinstance(lag, str):
         return (source.shift_motion(found.seconds) if found.seconds else source), found.seconds, []
@@ -288,6 +294,7 @@ def _sum_samples(
         if progress is not None:
             progress(seen, source.total)
 
+    # one pass over the samples: sums for the fit, and some blocks kept for a closer look
     sums, held = accumulate(problem, source.chunks(), watch=watch)
     count = int(sums.counts.max() + held.counts.max())
     if count < MIN_SAMPLES * problem.n / len(problem.rows) + 2:
@@ -295,6 +302,7 @@ def _sum_samples(
         got = f"{count} samples for {problem.n} unknown numbers"
         raise StateError("identify", "enough samples", got, fix)
     probe = keeper.probe()
+    # friction laws; another speed changes columns, so the sums are made again
     friction = find_friction(problem, probe)
     laws, far = friction.laws, friction.far
     findings += describe_laws(laws, source.again)
@@ -315,6 +323,7 @@ def _sum_samples(
     if robust is True and not source.again:
         fix = "give a log that can be read twice, such as a list of chunks"
         raise NotApplicableError("identify: option 'robust'", "samples that are read once", fix)
+    # Huber weights: residuals, weights and sums in turn
     if robust or (robust is None and (shares > OUTLIER_SHARE).any() and source.again):
         for _ in range(REWEIGHTINGS):
             sigma = np.maximum(robust_sigma(left), 1e-3 * fit.sigma)
@@ -341,6 +350,7 @@ def _fit(data: _Samples, prior: float, consistent: bool) -> tuple[Fit, Array, Ar
     problem, exact = data.problem, data.exact
     left = data.probe.residuals(problem, solve(problem, data.whole, exact=exact).beta)[1]
     fit = solve(problem, data.whole, exact=exact, inflation=inflation(data.probe, left))
+    # the same kind of fit to four blocks of five, judged on the fifth
     hold_out = plain = np.full(len(problem.rows), np.nan)
     first = None
     if data.plain_held.counts.any():
@@ -362,6 +372,7 @@ def _suspect_findings(
     problem: IdentificationProblem, probe: Probe, sums: Sums, fit: Fit, beta: Array, prior: float
 ) -> list[DataFinding]:
     """Return what is wrong with data that do not fit, or contradict physics."""
+    # only logs that do not fit are examined more closely: the search costs many fits
     shares = relative_residuals(problem, sums, beta)
     worst, free = float(shares.max()), float(relative_residuals(problem, sums, fit.beta).max())
     if worst <= UNEXPLAINED and not (worst > 0.05 and worst > UNPHYSICAL * free):

@@ -56,6 +56,7 @@ def read_log(path: str | os.PathLike[str], model: Model, columns: Any) -> dict[s
     if suffix not in SUFFIXES:
         fix = f"save the log as one of *{', *'.join(SUFFIXES)}"
         raise TrajectoryFileError(source, f"no log is kept in files '*{source.suffix}'", fix)
+    # arrays or columns by name, then those that hold each quantity
     table = _READERS[suffix](source)
     lengths = {len(x) for x in table.values() if x.ndim}
     if suffix != ".npz" and len(lengths) > 1:
@@ -99,6 +100,7 @@ def _check_columns(columns: Any) -> dict[str, Column | list[Column]]:
         raise OptionError("Log.read", "columns", words, columns)
     chosen: dict[str, Column | list[Column]] = {}
     for name, given in columns.items():
+        # a single name or number stands for itself
         listed = [given] if isinstance(given, (str, int, np.integer)) else given
         several = isinstance(listed, (list, tuple, range)) or getattr(listed, "ndim", 0) == 1
         if not several or not 0 < len(listed) <= MAX_COLUMNS:
@@ -140,6 +142,7 @@ def _find_array(
         near = lowered.get(one.lower(), [])
         return one if one in table else near[0] if len(near) == 1 else None
 
+    # an array with all coordinates, by one of its names
     for alias in NAMES[name]:
         there = find_column(alias)
         if there and (name == "t" or table[there].ndim > 1 or len(labels) == 1):
@@ -147,6 +150,7 @@ def _find_array(
             return array if name == "t" or array.ndim > 1 else array[:, None]
     if name in ("t", "f_ext"):
         return None
+    # else one column for each coordinate, by one pattern for all of them
     for patterns in _patterns(NAMES[name], len(labels)):
         wanted = [
             find_column(p.format(label) if "{}" in p else p)
@@ -227,6 +231,7 @@ def _head(stream: TextIOBase) -> tuple[list[str] | None, str | None]:
             raise ValueError(f"more than {MAX_HEAD_LINES:,} lines without numbers stand first")
         comment = line.strip().lstrip("#").strip() or comment
         place, line = stream.tell(), next(lines, "")
+    # numbers in the first line: names stand in the last comment, or nowhere
     delimiter, fields = _split_first(stream, place, line)
     if not _is_numeric(fields):
         return fields, delimiter
@@ -468,6 +473,7 @@ def _array(name: str, given: Any) -> Array:
         fix = "pass the tables to identify itself, or x.to_numpy() to take them by position"
         raise ShapeError("Log", name, "columns without names", got, fix)
     try:
+        # numbers of any type become floats; texts and records do not
         array = np.asarray(given)
         if array.dtype.kind not in "biufO":
             raise TypeError(f"numbers of type {array.dtype}")

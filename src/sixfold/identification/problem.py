@@ -150,6 +150,7 @@ class IdentificationProblem:
 
         Columns of dry friction are made again where its speeds are not those of the model.
         """
+        # the kernel's columns have the model's friction speeds: replace those of others
         flat: Array = self.kernel(*chunk) if out is None else self.kernel(*chunk, out=out)
         if self.speeds is not None:
             for place, u in self.dry_places:
@@ -277,6 +278,7 @@ def known_part(model: Model, choice: Choice) -> Model:
 
 def set_joint_number(model: Model, bodies: list[Body], kind: str, j: int, value: float) -> None:
     """Set the number of a kind that belongs to velocity coordinate j, among some bodies."""
+    # both fields of dry friction take one number where the directions are alike
     joint = model.coordinates.v_joints[j]
     for name in JOINT_FIELDS.get(kind, ()):
         numbers = list(getattr(bodies[joint.body], name))
@@ -330,6 +332,7 @@ def matrix(
 def problem_for(model: Model, choice: Choice) -> IdentificationProblem:
     """Return the problem: its structure is found from the columns at random states."""
     unknowns = unknowns_of(model, choice)
+    # columns at random states have the rank that they have for all motions
     count = max(PROBES, 20 * len(unknowns) // max(1, model.nv))
     q, v = random_state(model, count, seed=17)
     rng = np.random.default_rng(18)
@@ -343,6 +346,7 @@ def problem_for(model: Model, choice: Choice) -> IdentificationProblem:
     base = np.empty((len(keep), len(unknowns)))
     base[:, order] = weights[rows_of]
     without = tuple(order[k] for k in zero)
+    # which columns each row has: joints see only the bodies behind them
     there = np.abs(Y[:, :, keep]).max(axis=0) > 0
     rows = tuple(np.flatnonzero(row) for row in there)
     start = start_of(model, choice, unknowns)
@@ -380,6 +384,7 @@ def independent(Y: Array) -> tuple[list[int], Array, list[int]]:
     none = np.flatnonzero(sizes <= MIN_RELATIVE_COLUMN * sizes.max(initial=0.0)).tolist()
     there = [k for k in range(n) if k not in set(none)]
     scaled = Y[:, there] / sizes[there]
+    # a column that depends on those before it leaves nothing on the diagonal of R
     R = np.asarray(np.linalg.qr(scaled, mode="r"))
     diagonal = np.zeros(len(there))
     diagonal[: min(R.shape)] = np.abs(np.diagonal(R))
@@ -389,6 +394,7 @@ def independent(Y: Array) -> tuple[list[int], Array, list[int]]:
     W = np.zeros((len(keep), n))
     W[np.arange(len(keep)), keep] = 1.0
     if others:
+        # the others as sums of those kept, by least squares on R
         Q, r = np.linalg.qr(R[:, kept])
         found = np.linalg.solve(r, Q.T @ R[:, others])
         found *= sizes[[there[m] for m in others]] / sizes[keep][:, None]
@@ -504,6 +510,7 @@ def numbers(where: str, option: str, given: Any, count: int) -> Any:
     """Return a number for each place, or one for all, as an array; nothing longer is read."""
     words = f"{count} numbers, or one"
     try:
+        # look at the length first: a sequence may be endless or huge
         several = hasattr(given, "__len__") and getattr(given, "ndim", None) != 0
         sized = len(given) if several else 1
         if sized not in (1, count):

@@ -39,6 +39,7 @@ MAX_GAP = 2.5  # times the usual step from which on the record has a hole
 def low_pass(x: Array, dt: float, cutoff: float, derivatives: int = 0) -> list[Array]:
     """Return x (samples, n) without what is above the cut-off [Hz], and its derivatives."""
     n = len(x)
+    # the Butterworth filter forward and backward: |H|^2 = 1 / (1 + (f / fc)^2n), without phase
     pad = min(n - 1, int(np.ceil(PADDING / (cutoff * dt))))
     size = n + 2 * pad
     f = np.fft.rfftfreq(size, dt)
@@ -75,6 +76,7 @@ def with_derivatives(model: Model, log: Log, cutoff: float | None) -> list[Log]:
     assert t is not None
     assert cutoff is not None
     parts, dt = continuous_parts(t)
+    # the filter's ends are guesses: cut them off
     cut = int(np.ceil(CUT / (cutoff * dt)))
     found = []
     for part in parts:
@@ -100,6 +102,7 @@ def _filter_and_differentiate(model: Model, log: Log, dt: float, cutoff: float, 
         additive = np.array(model.coordinates.additive, int).reshape(-1, 2)
         q, v = q.copy(), np.empty((len(q), model.nv))
         made = np.empty_like(v)
+        # coordinates that add up: position, speed and acceleration from one spectrum
         i, j = additive.T
         q[:, i], v[:, j], made[:, j] = low_pass(log.q[:, i], dt, cutoff, 2)
         turning = np.setdiff1d(np.arange(model.nv), j)
@@ -160,6 +163,7 @@ def _compare(
 ) -> list[DataFinding]:
     """Return a finding if integrals of the rates are not the changes of x."""
     rates, integrals, letter = words
+    # what x did in each window, and what its rate says that it did
     moved, expected = _windows(t, x, rate)
     if len(moved) < MIN_WINDOWS:
         return []
@@ -169,18 +173,21 @@ def _compare(
         return []
     moved, expected = moved[:, shown], expected[:, shown]
     names = [names[k] for k in shown]
+    # ratio and correlation of both tell wrong units, order and signs
     ratio = np.sqrt((moved**2).sum(axis=0) / (expected**2).sum(axis=0))
     cross = moved.T @ expected
     cross /= np.outer(np.linalg.norm(moved, axis=0), np.linalg.norm(expected, axis=0))
     own = np.diagonal(cross)
     factor = float(np.median(ratio))
     apart = np.maximum(ratio, 1 / ratio)
+    # all related, by one factor: a unit
     if (own > UNRELATED).all() and max(factor, 1 / factor) > WRONG:
         alike = (np.maximum(ratio / factor, factor / ratio) < DOUBTFUL).all()
         known = [text for size, text in units.items() if abs(factor / size - 1) < 0.1]
         what = known[0] if alike and known else f"{rates} and {integrals} do not belong together"
         what += f": {integrals} change by {factor:.3g} times the integral of {rates}"
         return [DataFinding("error", f"wrong-{letter}", what, {"factor": factor})]
+    # single columns that do not belong: another order, a sign, a scale
     wrong = (own < UNRELATED) | (apart > WRONG)
     doubtful = ~wrong & (apart > DOUBTFUL)
     if not (wrong | doubtful).any():
@@ -207,6 +214,7 @@ def _windows(t: Array, x: Array, rate: Array) -> tuple[Array, Array]:
     moved, expected = [], []
     for part in parts:
         steps = np.diff(t[part])[:, None]
+        # the trapezoidal rule
         middle = (rate[part][1:] + rate[part][:-1]) / 2
         total = np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(middle * steps, axis=0)])
         ends = slice(0, None, count)
@@ -233,6 +241,7 @@ def clean(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]]:
             good[bad] = False
             findings.append(DataFinding("warning", code, f"{what}; they are left out"))
 
+    # one fault after the other; later ones look at the samples that are left
     bad = _not_finite(log)
     if bad.all():
         fix = "look at the log: no sample is complete"
@@ -279,6 +288,7 @@ def _remove_turns(model: Model, log: Log) -> tuple[Log, list[DataFinding]]:
         joint = model.coordinates.v_joints[j].joint
         if not isinstance(joint, Revolute):
             continue
+        # whole turns between neighbours
         turns = np.round(np.diff(q[:, i]) / (2 * np.pi))
         if not turns.any():
             continue
@@ -304,6 +314,7 @@ def _find_saturation(model: Model, log: Log, good: Array) -> tuple[Array, list[s
             continue
         extreme = np.zeros(len(log), bool)
         for edge in (values.max(), values.min()):
+            # a sensor at its limit repeats the same number; a moving joint does not
             at = (column == edge) & good
             if at.sum() > SATURATED_SHARE * len(values) and _longest_run(at) >= SATURATED_RUN:
                 extreme |= at
@@ -314,6 +325,7 @@ def _find_saturation(model: Model, log: Log, good: Array) -> tuple[Array, list[s
 
 
 def _longest_run(at: Array) -> int:
+    # starts and ends of runs alternate
     edges = np.flatnonzero(np.diff(np.concatenate([[0], at.astype(np.int8), [0]])))
     return int((edges[1::2] - edges[::2]).max(initial=0))
 
@@ -322,6 +334,7 @@ def _clock(log: Log, good: Array) -> list[DataFinding]:
     times = log.times
     if times is None or good.sum() < 3:
         return []
+    # steps that are negative, or far longer than the usual one
     t = times[np.isfinite(times)]
     steps = np.diff(t)
     usual = float(np.median(steps[steps != 0])) if steps.any() else 0.0
@@ -405,6 +418,7 @@ def source_of(
 ) -> Source:
     """Return the samples that the arguments of `identify` stand for."""
     usual = CUTOFF if usual is None else usual
+    # a log that holds everything, or arrays one by one
     separate = [name for name, x in arrays.items() if x is not None]
     is_path = isinstance(given, (str, os.PathLike))
     if columns is not None and not is_path:
@@ -428,6 +442,7 @@ def source_of(
         name: in_order("identify", name, x, [names[name]]) if name in names else x
         for name, x in arrays.items()
     }
+    # arrays that are read when sliced need no filter, so they can be read in parts
     whole = all(arrays[name] is not None for name in ("v", "a", "tau"))
     sliced = hasattr(given, "shape") and hasattr(given, "__getitem__")
     if whole and cutoff is None and sliced and not isinstance(given, np.ndarray):
@@ -470,6 +485,7 @@ def _in_memory(
 ) -> Source:
     if not len(log):
         raise StateError("identify", "samples to fit", "none", "give a log that is not empty")
+    # what is wrong with the samples; then velocities and accelerations if they are missing
     log, findings = clean(model, match_model(model, log), whole)
     missing = [name for name in ("v", "a") if getattr(log, name) is None]
     if (missing or cutoff is not None) and log.times is None:
@@ -507,6 +523,7 @@ def _in_memory(
 
 def _in_chunks(model: Model, given: Iterable[Any], cutoff: float | None, usual: float) -> Source:
     """Return chunks of an iterable; each is a record of its own."""
+    # an iterator is used up by one pass, a list or another iterable is not
     iterator = iter(given)
     again = iterator is not given
     try:
@@ -581,6 +598,7 @@ def match_model(model: Model, log: Log) -> Log:
     motors = list(model.coordinates.actuated_indices)
     tau = log.tau
     if tau.shape[1] == len(motors) < model.nv:
+        # torques of the motors alone: coordinates without a motor have none
         full = np.zeros((len(log), model.nv))
         full[:, motors] = tau
         tau = full
@@ -597,6 +615,7 @@ def match_model(model: Model, log: Log) -> Log:
         raise ShapeError("identify", "f_ext", expected, log.f_ext.shape, fix)
     q = log.q
     for name, part in model.coordinates.quaternions:
+        # quaternions lose their unit length by rounding in the log; more is another kind of number
         size = np.linalg.norm(q[:, part], axis=1)
         if np.nanmax(np.abs(size - 1), initial=0.0) > 0.01:
             where, fix = (

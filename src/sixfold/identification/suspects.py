@@ -68,6 +68,7 @@ def relative_residuals(problem: IdentificationProblem, sums: Sums, beta: Array) 
 
 def find_suspect(problem: IdentificationProblem, probe: Probe, prior: float) -> DataFinding | None:
     """Return what explains a log that does not fit, if one thing does."""
+    # every mistake is undone on a few samples, judged by free parameters
     step = max(1, len(probe.rows) // SAMPLES)
     chunk = tuple(x[::step] for x in probe.chunk)
     own, worst = _score(problem, chunk, prior)
@@ -78,6 +79,7 @@ def find_suspect(problem: IdentificationProblem, probe: Probe, prior: float) -> 
         other = tuple([*changed, *rest])
         tried.append((_quick(problem, other), one, other))
     tried.sort(key=lambda item: item[0])
+    # the best ones again, by inertias that bodies can have
     scores = [(_score(problem, other, prior)[0], one) for _, one, other in tried[:FINALISTS]]
     least = min((score for score, _ in scores), default=np.inf)
     if least > FAR_BETTER * own:
@@ -177,6 +179,7 @@ def torque_scale_findings(problem: IdentificationProblem, probe: Probe) -> list[
     friction and an offset.
     """
     q, v, a, tau, *rest = probe.chunk
+    # forces of the loaded bodies, which friction and offsets are compared without
     bare = problem.model.without(friction=True, damping=True, springs=True)
     made = inverse_dynamics(bare, q, v, a, rest[0] if rest else None)
     sizes = np.sqrt((made**2).mean(axis=0))
@@ -194,6 +197,7 @@ def torque_scale_findings(problem: IdentificationProblem, probe: Probe) -> list[
             factors[problem.model.coordinates.v_names[j]] = float(cross / own)
     if not factors:
         return []
+    # one factor for all joints is a unit; one joint alone is a gear or a gain
     usual = float(np.median(list(factors.values())))
     odd = [name for name, x in factors.items() if max(x / usual, usual / x) > STRANGE]
     if max(usual, 1 / usual) > STRANGE:
