@@ -413,15 +413,6 @@ def yes_or_no(function: str, **options: object) -> None:
             raise OptionError(function, option, "True or False", got)
 
 
-def whole_number(function: str, option: str, got: Any, least: int, most: int | None = None) -> int:
-    """Return an option that is a whole number within a range; refuse anything else."""
-    whole = isinstance(got, int) or (type(got).__module__ == "numpy" and hasattr(got, "__index__"))
-    if not whole or isinstance(got, bool) or not least <= got or (most is not None and got > most):
-        range_words = f">= {least}" if most is None else f"from {least} to {most:,}"
-        raise OptionError(function, option, f"a whole number {range_words}", got)
-    return int(got)
-
-
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
     """Return up to three names like another one; neither many nor long names take long."""
     from difflib import get_close_matches  # for errors only
