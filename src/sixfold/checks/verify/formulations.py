@@ -102,7 +102,7 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
 
 def findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Finding]:
     """Evaluate every formulation that applies on a batch of states and judge it."""
-    run = _Runner(model, q, v, a, tau)
+    run = Runner(model, q, v, a, tau)
     found: list[Finding] = []
     limit = MAX_RELATIVE_ERROR * max(1.0, model.nb / BODIES_OF_LIMIT)
     every = applicable(model)
@@ -121,34 +121,35 @@ def findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Fin
     return found
 
 
-class _Runner:
+class Runner:
     """Evaluates formulations of the tree (couplings and passive forces aside) on one batch."""
 
     def __init__(self, model: Model, q: Array, v: Array, a: Array, tau: Array) -> None:
         self.bare = model.without(damping=True, friction=True, springs=True)
         self.model, self.tree, self.n = model, model.tree, len(q)
         self.arrays = (q, v, a)
-        self.q, self.v, self.a = self._split(q, v, a)
+        self.q, self.v, self.a = self.split(q, v, a)
         self.forces = no_forces(self.tree)
         # the reference: recursive Newton-Euler in extended precision
         wide = self.tree.map(lambda x: Extended(x))
-        state = self._split(*(x.astype(Extended) for x in (q, v, a)))
+        state = self.split(*(x.astype(Extended) for x in (q, v, a)))
         with np.errstate(all="ignore"):
             tau_ref, f_ref = rnea(wide, *state, self.forces)
-            self.tau_ref = self._flat(tau_ref, Extended)
+            self.tau_ref = self.flat(tau_ref, Extended)
             through = [x for i in self.tree.bodies for x in (*f_ref[i].ang, *f_ref[i].lin)]
             self.force_size = np.abs(joined(through, (self.n,), (len(through),), float))
             still = {i: Column.zero(len(x)) for i, x in state[1].items()}
-            self.bias_ref = self._flat(rnea(wide, *state[:2], still, self.forces)[0], Extended)
-            self.mass_ref = self._unit_columns(wide, state[0], Extended)
+            self.bias_ref = self.flat(rnea(wide, *state[:2], still, self.forces)[0], Extended)
+            self.mass_ref = self.unit_columns(wide, state[0], Extended)
         self.wide, self.wide_state = wide, state
         # applied forces of the size that the motion itself needs
         size = np.abs(self.tau_ref).max(initial=0.0).astype(float)
-        self.tau = self._flat(model.velocities([size * x for x in tau.T]))
+        self.tau = self.flat(model.velocities([size * x for x in tau.T]))
 
     def errors(self, quantity: str, name: str) -> Array:
+        """Return the error of one formulation at each state."""
         with np.errstate(all="ignore"):
-            value = _COMPUTE[quantity][name](self)
+            value = COMPUTE[quantity][name](self)
         if quantity == "forward dynamics":
             return self._backward_error(value)
         if quantity == "inverse mass":
@@ -167,8 +168,8 @@ class _Runner:
 
     def _backward_error(self, acc: Array) -> Array:
         with np.errstate(all="ignore"):
-            columns = self._columns(acc.astype(Extended))
-            back = self._flat(
+            columns = self.columns(acc.astype(Extended))
+            back = self.flat(
                 rnea(self.wide, *self.wide_state[:2], columns, self.forces)[0], Extended
             )
         # backward error: residual over ||H|| max|a| + max|C| + max|tau|
@@ -176,27 +177,35 @@ class _Runner:
         size = _max(rows) * _max(np.abs(acc)) + _max(np.abs(self.bias_ref)) + _max(np.abs(self.tau))
         return _ratio(_max(np.abs(back - self.tau)), np.maximum(size, _max(self.force_size)))
 
-    def _split(self, q: Array, v: Array, a: Array) -> tuple[Table, Table, Table]:
+    def split(self, q: Array, v: Array, a: Array) -> tuple[Table, Table, Table]:
+        """Return positions, velocities and accelerations by body."""
         listed = [[x[:, k] for k in range(x.shape[1])] for x in (q, v, a)]
         model = self.model
         return model.positions(listed[0]), model.velocities(listed[1]), model.velocities(listed[2])
 
-    def _columns(self, flat: Array) -> Table:
+    def columns(self, flat: Array) -> Table:
+        """Return forces of all joints by body."""
         return {
             i: Column(flat[:, k] for k in range(s.start, s.stop))
             for i, s in enumerate(self.tree.velocity_slices)
             if i
         }
 
-    def _flat(self, table: Table, dtype: Any = float) -> Array:
-        values = [x for i in self.tree.bodies for x in table[i]]
+    def flat(self, table: Table, dtype: Any = float) -> Array:
+        """Return numbers by body as an array."""
+        return self.stack([x for i in self.tree.bodies for x in table[i]], dtype)
+
+    def stack(self, values: Any, dtype: Any = float) -> Array:
+        """Return numbers of all joints as an array."""
         return joined(values, (self.n,), (self.tree.nv,), dtype)
 
-    def _matrix(self, rows: Any, dtype: Any = float) -> Array:
+    def matrix(self, rows: Any, dtype: Any = float) -> Array:
+        """Return rows as matrices."""
         size = self.tree.nv
         return joined([x for row in rows for x in row], (self.n,), (size, size), dtype)
 
-    def _unit_columns(self, tree: Tree, q: Table, dtype: Any) -> Array:
+    def unit_columns(self, tree: Tree, q: Table, dtype: Any) -> Array:
+        """Return the mass matrix by unit accelerations, one after the other."""
         still = {i: Column.zero(tree.joint[i].nv) for i in tree.bodies}
         weightless = _without_gravity(tree)
         rows = []
@@ -205,31 +214,37 @@ class _Runner:
                 unit = Column(1.0 if m == k else ZERO for m in range(tree.joint[i].nv))
                 tau, _ = rnea(weightless, q, still, {**still, i: unit}, self.forces)
                 rows.append([x for j in tree.bodies for x in tau[j]])
-        return self._matrix(rows, dtype)
+        return self.matrix(rows, dtype)
 
     # -- the formulations
 
     def body_frame(self) -> equations.System:
+        """Return the operators in body coordinates."""
         return equations.body_frame(self.tree, self.q, self.v, self.forces)
 
     def inertial(self) -> equations.System:
+        """Return the operators in inertial axes."""
         return inertial_axes.inertial(self.tree, self.q, self.v, self.forces)
 
     def applied_forces(self) -> Table:
-        return self._columns(self.tau)
+        """Return the joint forces of forward dynamics."""
+        return self.columns(self.tau)
 
     def lagrange(self) -> Array:
-        bare = _without_springs(self.tree)
+        """Return joint forces by Lagrange's form."""
+        bare = without_springs(self.tree)
         values = lagrange.lagrange(bare, self.q, self.v, self.a, self.forces)
-        return joined(values, (self.n,), (self.tree.nv,), float)
+        return self.stack(values)
 
     def forward(self, method: str) -> Array:
+        """Return accelerations by a method of `forward_dynamics`."""
         page = readings.METHODS[method]
-        return self._flat(page(self.tree, self.q, self.v, self.applied_forces(), self.forces))
+        return self.flat(page(self.tree, self.q, self.v, self.applied_forces(), self.forces))
 
     def by_ltl(self) -> Array:
+        """Return accelerations by the factor L^T L."""
         still = {i: Column.zero(len(x)) for i, x in self.v.items()}
-        C = self._flat(rnea(self.tree, self.q, self.v, still, self.forces)[0])
+        C = self.flat(rnea(self.tree, self.q, self.v, still, self.forces)[0])
         H = dense(self.tree, crba(self.tree, self.q))
         rhs = self.tau - C
         L = ltl(H, self.tree.dof_parent)
@@ -237,44 +252,45 @@ class _Runner:
         return joined(x, (self.n,), (self.tree.nv,), float)
 
     def compiled_forward(self) -> Array:
+        """Return accelerations by machine code."""
         q, v, _ = self.arrays
         return forward_dynamics(self.bare, q, v, self.tau)
 
 
-_COMPUTE: dict[str, dict[str, Callable[[_Runner], Array]]] = {
+COMPUTE: dict[str, dict[str, Callable[[Runner], Array]]] = {
     "inverse dynamics": {
-        "rnea": lambda r: r._flat(rnea(r.tree, r.q, r.v, r.a, r.forces)[0]),
-        "rnea (fast)": lambda r: r._flat(joint_forces(r.tree, r.q, r.v, r.a, r.forces)[0]),
+        "rnea": lambda r: r.flat(rnea(r.tree, r.q, r.v, r.a, r.forces)[0]),
+        "rnea (fast)": lambda r: r.flat(joint_forces(r.tree, r.q, r.v, r.a, r.forces)[0]),
         "machine code": lambda r: inverse_dynamics(r.bare, *r.arrays),
-        "newton_euler": lambda r: r._flat(
+        "newton_euler": lambda r: r.flat(
             newton_euler.newton_euler(r.tree, r.q, r.v, r.a, r.forces)
         ),
         "lagrange": lambda r: r.lagrange(),
-        "operators": lambda r: r._flat(equations.joint_forces(r.body_frame(), r.a)),
-        "operators (inertial)": lambda r: r._flat(equations.joint_forces(r.inertial(), r.a)),
+        "operators": lambda r: r.flat(equations.joint_forces(r.body_frame(), r.a)),
+        "operators (inertial)": lambda r: r.flat(equations.joint_forces(r.inertial(), r.a)),
     },
     "mass matrix": {
-        "crba": lambda r: r._matrix(dense(r.tree, crba(r.tree, r.q))),
+        "crba": lambda r: r.matrix(dense(r.tree, crba(r.tree, r.q))),
         "machine code": lambda r: mass_matrix(r.bare, r.arrays[0]),
-        "rnea, unit accelerations": lambda r: r._unit_columns(r.tree, r.q, float),
-        "lagrange": lambda r: r._matrix(lagrange.mass_matrix(r.tree, r.q)),
-        "operators G'(Psi' Q)": lambda r: r._matrix(equations.mass_matrix(r.body_frame())),
-        "operators J' Q": lambda r: r._matrix(equations.mass_matrix_as_printed(r.body_frame())),
+        "rnea, unit accelerations": lambda r: r.unit_columns(r.tree, r.q, float),
+        "lagrange": lambda r: r.matrix(lagrange.mass_matrix(r.tree, r.q)),
+        "operators G'(Psi' Q)": lambda r: r.matrix(equations.mass_matrix(r.body_frame())),
+        "operators J' Q": lambda r: r.matrix(equations.mass_matrix_as_printed(r.body_frame())),
     },
     "inverse mass": {
-        "operators (19b)": lambda r: r._matrix(equations.inverse_mass_matrix(r.body_frame())),
-        "articulated (fast)": lambda r: r._matrix(articulated.inverse_mass_matrix(r.tree, r.q)),
+        "operators (19b)": lambda r: r.matrix(equations.inverse_mass_matrix(r.body_frame())),
+        "articulated (fast)": lambda r: r.matrix(articulated.inverse_mass_matrix(r.tree, r.q)),
         "machine code": lambda r: inverse_mass_matrix(r.bare, r.arrays[0]),
     },
     "forward dynamics": {
-        "aba": lambda r: r._flat(aba(r.tree, r.q, r.v, r.applied_forces(), r.forces)),
+        "aba": lambda r: r.flat(aba(r.tree, r.q, r.v, r.applied_forces(), r.forces)),
         "aba (fast)": lambda r: r.forward("aba"),
         "machine code": lambda r: r.compiled_forward(),
         "crba + ltdl": lambda r: r.forward("crba"),
         "crba + ltl": lambda r: r.by_ltl(),
         "operators (19b)": lambda r: r.forward("operators"),
         "operators dense (19a)": lambda r: r.forward("operators_dense"),
-        "operators (inertial, 19b)": lambda r: r._flat(
+        "operators (inertial, 19b)": lambda r: r.flat(
             equations.solve_factorised(r.inertial(), r.applied_forces())
         ),
     },
@@ -285,7 +301,8 @@ def _without_gravity(tree: Tree) -> Tree:
     return replace(tree, gravity=tree.gravity * ZERO)
 
 
-def _without_springs(tree: Tree) -> Tree:
+def without_springs(tree: Tree) -> Tree:
+    """Return the tree without springs, which are no part of joint forces here."""
     return replace(tree, stiffness=tuple(Column.zero(len(x)) for x in tree.stiffness))
 
 

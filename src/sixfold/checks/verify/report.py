@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 from sixfold.errors import DisagreementError, visible
@@ -36,6 +37,7 @@ class Report:
     model: str  #: Name of the model.
     samples: int  #: Number of random states.
     findings: tuple[Finding, ...]  #: One for each formulation of each quantity.
+    statement: str = ""  #: What an exact comparison proves; empty for one on doubles.
 
     @property
     def agrees(self) -> bool:
@@ -83,7 +85,8 @@ class Report:
 
     def __str__(self) -> str:
         """Print as a table."""
-        lines = [f"{visible(self.model)}: {self.samples} random states", ""]
+        states = "rational states" if self.statement else "random states"
+        lines = [f"{visible(self.model)}: {self.samples} {states}", ""]
         lines.append(f"{'quantity':<18} {'formulation':<26} {'worst error':>12}  {'state':>5}")
         for f in self.findings:
             error = f"{f.error:12.1e}" if f.error is not None else f"{'-':>12}"
@@ -96,4 +99,6 @@ class Report:
             line = f"{named}{error}  {state}  {verdict}".rstrip()
             fits = len(line) <= WIDTH
             lines += [line] if fits else [f"{named}{error}  {state}".rstrip(), f"    {verdict}"]
+        if self.statement:
+            lines += ["", *textwrap.wrap(self.statement, WIDTH)]
         return "\n".join(lines)
