@@ -9,8 +9,7 @@ import pytest
 import sixfold as sf
 from tests.docs.blocks import DOCS, blocks
 
-# the chapter on Featherstone's lecture is being rewritten and joins when it is there
-CHAPTERS = [page for page in sorted(DOCS.glob("book/*.md")) if page.stem != "featherstone"]
+CHAPTERS = sorted(DOCS.glob("book/*.md"))
 PAGES = [*CHAPTERS, *sorted(DOCS.glob("tutorials/*.md")), DOCS / "ma23.md"]
 PUBLIC = {name for name in sf.__all__ if inspect.ismodule(getattr(sf, name))}
 
