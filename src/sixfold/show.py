@@ -55,6 +55,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "")
         rows: cells, plain values.
         caption: a line above the table.
     """
+    # columns with content, and the first rows
     cells = [tuple(row) for row in rows]
     kept = [k for k in range(len(head)) if any(row[k] != "" for row in cells)]
     shown = ["".join(_cell(row[k]) for k in kept) for row in cells[:MAX_ROWS]]
@@ -98,6 +99,7 @@ def fields_line(value: Any) -> str:
     Small arrays are printed with four digits.  Large ones give their shape, functions their name.
     Fields of a dataclass that hold their default are left out.
     """
+    # named tuples show all fields, dataclasses those that differ from their default
     named = getattr(value, "_fields", None) or [
         f.name for f in fields(value) if _is_shown(value, f)
     ]
@@ -168,6 +170,7 @@ def curves(t: Any, panels: Sequence[Panel], axis: str = "time [s]") -> str:
         panels: from top to bottom; values that are not finite leave gaps.
         axis: what t is.
     """
+    # panels one below the other over one axis, whose ticks stand at the bottom
     low, high = float(t[0]), float(t[-1])
     span = (high - low) or 1.0
     height = len(panels) * (HEIGHT + MARGIN_TOP + MARGIN_BOTTOM) + 34
@@ -191,6 +194,7 @@ def curves(t: Any, panels: Sequence[Panel], axis: str = "time [s]") -> str:
 
 def _panel(t: Any, panel: Panel, start: float, span: float, top: float) -> str:
     values = np.asarray(panel.values, float)[:, :MAX_LINES]
+    # the range of what is finite; a constant line is given some room
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     if high - low <= 1e-12 * max(abs(low), abs(high)):
@@ -231,6 +235,7 @@ def keep_extremes(t: Any, values: Any, most: int) -> tuple[Any, Any]:
     """Return at most `most` rows of (T, n): the extremes of each stretch, in order."""
     if len(t) <= most:
         return t, values
+    # two rows for each stretch: every line's lowest and highest value, in their order
     edges = np.linspace(0, len(t), most // 2 + 1).round().astype(int)
     times = np.empty(2 * (len(edges) - 1))
     rows = np.empty((len(times), values.shape[1]))
@@ -258,6 +263,7 @@ def _path(x: Any, y: Any) -> str:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Return round numbers within a range, three to six of them."""
+    # steps of 1, 2 or 5 times a power of ten
     raw = (high - low) / 4 or 1.0
     size = 10.0 ** floor(log10(raw))
     step = next((m * size for m in (1, 2, 5, 10) if m * size >= raw), 10 * size)
@@ -298,6 +304,7 @@ def tree(base: str, nodes: Sequence[Node], loops: Sequence[tuple[int, int]] = ()
         nodes: bodies, parents before their children.
         loops: pairs of bodies that something else joins, -1 for the base.
     """
+    # columns by depth, as wide as their longest name; rows by leaves
     names = [base, *(node.name for node in nodes)]
     parent = [-1, *(node.parent + 1 for node in nodes)]
     depth, row = _places(parent)
@@ -335,6 +342,7 @@ def _places(parent: list[int]) -> tuple[list[int], list[float]]:
     leaves, stack = 0, [0]
     while stack:
         k = stack.pop()
+        # depth first: a leaf takes the next row, a parent that of its first child
         row[k] = leaves
         leaves += not children[k]
         stack += reversed(children[k])
@@ -404,6 +412,7 @@ def _row(body: Any, parent: str) -> tuple[Any, ...]:
     axis = getattr(body.joint, "axis", None)
     shown = "" if axis is None else ", ".join(f"{float(x):.3g}" for x in axis)
     center = ", ".join(f"{float(x):.3g}" for x in body.inertia.center)
+    # limits of each coordinate, where there are some
     ends = list(zip(body.lower, body.upper, strict=True))
     limited = any(isfinite(x) for pair in ends for x in pair)
     ranges = "; ".join(f"{low:.3g} to {high:.3g}" for low, high in ends) if limited else ""

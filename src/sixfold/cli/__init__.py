@@ -61,6 +61,7 @@ class Commands(Group):
             return super().main(args, prog_name, complete_var, False, **extra)
         status: Any = 0
         try:
+            # click would exit by itself, and print errors of the output as tracebacks
             status = super().main(args, prog_name, complete_var, False, **extra)
         except click.ClickException as error:
             error.show()
@@ -116,6 +117,7 @@ def _output() -> Iterator[None]:
     except SixfoldError:
         raise
     except OSError as error:
+        # errors of files have a name; those of the standard output have none
         if error.errno not in FULL or error.filename is not None:
             raise
         # what could not be written is flushed to nowhere when the interpreter ends

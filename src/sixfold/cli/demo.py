@@ -114,6 +114,7 @@ def quadruped(
     if window is not None:
         click.echo(f"open {window.url}")
     shown = None if window is None else lambda _, q: window.pose(q)
+    # plan and simulate; the window follows meanwhile
     found = trot(seconds, pushes=side_pushes(pushes, impulse, seed), seed=seed, show=shown)
     ended = "it stands" if found.stands else f"it fell at {found.motion['t'][-1]:.1f} s"
     click.echo(f"\n  {ended}; {found.speed:.2f} m/s on average")
@@ -133,6 +134,7 @@ def _show(model: Model) -> None:
 
 def _round_trip(model: Model) -> None:
     """Print one state, its joint forces, and the acceleration that they give back."""
+    # tau = ID(q, v, a), then a = FD(q, v, tau)
     q, v = random_state(model, seed=1)
     a = np.random.default_rng(2).standard_normal(model.nv)
     tau = inverse_dynamics(model, q, v, a)
@@ -149,6 +151,7 @@ def _round_trip(model: Model) -> None:
     ):
         shown = np.array2string(value, precision=4, suppress_small=True, max_line_width=52)
         click.echo(f"  {label:<24} " + shown.replace("\n", "\n" + " " * 27))
+    # backward error: the residual relative to the sizes of its terms
     scale = np.abs(M).sum(axis=1).max() * np.abs(a).max() + np.abs(tau).max()
     residual = np.abs(M @ a + bias_force(model, q, v) - tau).max() / scale
     energy = kinetic_energy(model, q, v)
@@ -178,6 +181,7 @@ DURATION = 10.0
 def _motion(model: Model, report: str) -> None:
     """Simulate ten seconds under a controller and write the page that shows them."""
     limit = np.array(TORQUES.get(model.name, model.effort_limit))
+    # a tour by computed torque for arms; other robots are held at a pose
     planned = len(model.coordinates.additive) == model.nq and not model.constraints
     law, start, target, words = (_tour if planned else _hold)(model, limit)
     motion = simulate(model, start, None, DURATION, dt=1e-3, control=law, every=10)
@@ -204,6 +208,7 @@ class _Tour:
 
     def __call__(self, t: Any) -> tuple[Any, Any, Any]:
         """Return positions, velocities and accelerations: the sum of what each leg adds."""
+        # a minimum-jerk step from pose to pose: each adds its difference and then rests
         leg = DURATION / (len(self.poses) - 1)
         q, v, a = np.array(self.poses[0]), 0.0, 0.0
         for k, (here, there) in enumerate(pairwise(self.poses)):
@@ -219,6 +224,7 @@ def _tour(model: Model, limit: Array) -> tuple[Any, Array, Array, str]:
     """
     home = within_limits(model, neutral(model))
     poses = random_state(model, 3, seed=4)[0]
+    # as far from home as the motors allow
     times = np.linspace(0.0, DURATION, 401)
     for share in (0.5, 0.25, 0.1, 0.02):
         tour = _Tour(tuple(map(tuple, np.stack([home, *(home + share * (poses - home)), home]))))

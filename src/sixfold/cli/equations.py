@@ -143,6 +143,7 @@ def export(
     refuse_idle("--dtype", language != "c", where)
     model = load(robot)
     if grouped:
+        # grouping moves inertia between bodies: only joint-space results stay the same
         row = QUANTITIES.get(function)
         if row is not None and not getattr(row.reading, "joint_space", False):
             fix = "leave --grouped out: joint forces and what follows from them stay the same"

@@ -148,6 +148,7 @@ def identify(
         columns=_columns(columns),
         progress=bar("samples"),
     )
+    # the verdict, then files: a robot from a useless log is not written
     _print(result)
     if report is not None:
         display.write_report(report, result.model, result)
@@ -163,6 +164,7 @@ def identify(
 def _columns(given: tuple[str, ...]) -> dict[str, Any] | None:
     """Return what `--column q=1:8 --column tau=m1,m2` says, as `Log.read` takes it."""
     words = "NAME=COLUMNS such as t=0, q=1:8 or tau=m1,m2"
+    # NAME=FIRST:LAST is a range, NAME=A,B a list, NAME=A one column
     found: dict[str, Any] = {}
     for text in given:
         name, equals, spec = text.partition("=")
@@ -187,6 +189,7 @@ def _lag(text: str) -> Any:
 def _print(result: Identification) -> None:
     width = max(40, min(shutil.get_terminal_size((80, 24)).columns, 100))
     for line in result.text(width).splitlines():
+        # findings begin with their severity: colour the word
         severity, colon, rest = line.partition(": ")
         if colon and severity in COLORS:
             line = click.style(severity, fg=COLORS[severity], bold=True) + f": {rest}"

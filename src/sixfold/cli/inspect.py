@@ -52,6 +52,7 @@ def describe(model: Model) -> list[str]:
         f"{'body':<18} {'mass [kg]':>9} {'centre of mass [m]':>{POINT}} {'q range':>19}",
     ]
     for body in model.bodies:
+        # a line for each body; passive properties stand below it, if there are some
         center = _point([float(x) for x in body.inertia.center])
         ranges = ", ".join(
             f"{low:.4g}..{high:.4g}" for low, high in zip(body.lower, body.upper, strict=True)
@@ -63,6 +64,7 @@ def describe(model: Model) -> list[str]:
         )
         more = _properties(body)
         lines += wrap(more, WIDTH, initial_indent="    ", subsequent_indent="    ")
+    # what is attached to the tree: frames, couplings, constraints
     for frame in model.frames:
         carrier = model.body_names[frame.body] if frame.body >= 0 else model.base_name
         lines.append(cut(f"frame {visible(frame.name)} on {visible(carrier)}", WIDTH))
@@ -98,6 +100,7 @@ def _constraints(model: Model) -> Iterator[str]:
     try:
         yield str(mobility(model))
     except StateError as error:
+        # the first line and what was found say enough here
         place, _, more = str(error).removeprefix("assemble: ").partition("\n")
         got = more.partition("got: ")[2].partition("\n")[0]
         yield f"mobility not known: the loops do not close near neutral ({place}: {got})"
@@ -130,6 +133,7 @@ def robots() -> None:
         under = " " * 19
         for line in wrap(summary, WIDTH, initial_indent=f"  {name:<16} ", subsequent_indent=under):
             click.echo(line)
+    # robots of the optional package, each with its licence
     folder, found = bundled.folder(), bundled.robots()
     if folder is None:
         click.echo("\nmore robots: pip install example-robot-data")
@@ -182,6 +186,7 @@ def check(
         diagnosis = diagnose(model, samples=samples, seed=seed)
     with showing("formulations"):
         report = None if no_formulations else run_check(model, samples, seed=seed)
+    # the exit status: errors, warnings if strict, and formulations that disagree
     bad = bool(diagnosis.errors or (strict and diagnosis.warnings))
     good = not bad and (report is None or report.agrees)
     if as_json:
@@ -212,6 +217,7 @@ def _finite(x: float | None) -> float | None:
 def _print_diagnosis(diagnosis: Diagnosis, report: Report | None, most: int) -> None:
     width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 120))
     for line in diagnosis.text(width, most).splitlines():
+        # headings of the diagnosis begin with their severity: colour the word
         severity, colon, rest = line.partition(": ")
         if colon and severity in COLORS:
             line = click.style(severity, fg=COLORS[severity], bold=True) + f": {rest}"

@@ -56,6 +56,7 @@ def refuse_idle(
         name: of the function's argument, if it differs from the option's.
     """
     name = name or option.removeprefix("--").replace("-", "_")
+    # a default is no wish: only what was written on the command line is refused
     given = click.get_current_context().get_parameter_source(name)
     if idle and given is ParameterSource.COMMANDLINE:
         raise NotApplicableError(f"option {option}", where, fix)
@@ -134,6 +135,7 @@ def tree_lines(model: Model, width: int = WIDTH) -> list[str]:
     """Return the kinematic tree as indented lines, children under their parent."""
     lines = [cut(visible(model.base_name), width)]
     children = _children(model)
+    # depth first, without recursion: a chain may have thousands of bodies
     stack = [(k, "") for k in reversed(children[-1])]
     while stack:
         k, indent = stack.pop()
@@ -141,6 +143,7 @@ def tree_lines(model: Model, width: int = WIDTH) -> list[str]:
         last = k == children[body.parent][-1]
         branch = "└─ " if last else "├─ "
         name, joint = visible(body.name), visible(body.joint_name)
+        # deep trees: the depth as a number in place of ever wider indentation
         before = indent if len(indent) <= MAX_INDENT else f"({len(indent) // 3 + 1}) "
         lines += _wrap_branch(before + branch, name, f"[{joint}: {joint_text(body.joint)}]", width)
         deeper = indent + ("   " if last else "│  ")

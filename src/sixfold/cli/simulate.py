@@ -136,6 +136,7 @@ def _controller(name: str, model: Model, q0: Any) -> Any:
         return None
     if name == "gravity":
         return controllers.gravity_compensation(model)
+    # kp = I w^2, kd = 2 I w: critically damped at the inertia of the start
     inertia = np.diagonal(mass_matrix(model, q0))
     kp, kd = inertia * FREQUENCY**2, inertia * 2 * FREQUENCY
     return controllers.pd(model, neutral(model), kp, kd)
@@ -170,6 +171,7 @@ def view(
     A motion is what `sixfold simulate --out` writes, or any .npz file with arrays q (T, nq) and t
     (T,); then name its robot with --robot.
     """
+    # options that would do nothing are refused
     motion_file = robot.endswith(".npz")
     named = "a robot that is named already"
     fix = "pass the .npz file of a motion first"
@@ -193,6 +195,7 @@ def _open_input(robot: str, body: str | None, floating: bool) -> tuple[Model, An
     named = None if body is None else load(body, floating_base=floating)
     from sixfold.simulation.trajectory_files import read_arrays
 
+    # a saved trajectory knows its robot; plain arrays do not
     arrays = read_arrays(Path(robot))
     if "about" not in arrays:
         if named is None:
@@ -258,6 +261,7 @@ def sweep(
     refuse_idle("--address", engine != "dask", f"engine '{engine}'")
     refuse_idle("--format", write is None and format, "a sweep without --write")
     refuse_idle("--workers", engine == "serial" or address, "this engine")
+    # sweeps load process pools and more: only when one is run
     from sixfold.display.report.sweep_page import SHARES, table_of, write_sweep_page
     from sixfold.sweeps import reducers
     from sixfold.sweeps import sweep as run
@@ -297,6 +301,7 @@ def _client(stack: ExitStack, address: str | None, workers: int | None) -> Any:
     """Return a client of the cluster at an address, or of one on this machine."""
     distributed = optional("distributed", "sixfold sweep --engine dask")
     if address is None:
+        # without an address: a cluster of processes on this machine
         made = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None
         )

@@ -70,6 +70,7 @@ class Extents:
         for geometry in model.geometries:
             self._by_link.setdefault(geometry.link, []).append(geometry)
             self._by_body.setdefault(geometry.body, []).append(geometry)
+        # joints of children and frames sit on a body too
         for child in model.bodies:
             self._seats.setdefault(child.parent, []).append(_numbers(child.placement)[1])
         for frame in model.frames:
@@ -81,6 +82,7 @@ class Extents:
         shapes = self._by_link.get(name, []) if by_link else self._by_body.get(body, [])
         on_body = [*self._seats.get(body, []), *(p for g in shapes for p in _corners(g))]
         E, r = _numbers(placement)
+        # from body coordinates to those of the part, whose origin belongs to it
         points = [np.zeros(3), *(E @ (p - r) for p in on_body)]
         low, high = np.min(points, axis=0), np.max(points, axis=0)
         known = bool(shapes) and all(_half_sizes(g.shape) is not None for g in shapes)
@@ -95,6 +97,7 @@ def _corners(geometry: Geometry) -> Iterator[Array]:
         yield r
         return
     for signs in product((-1, 1), repeat=3):
+        # corners of the shape's own box, turned and moved with it
         yield r + E.T @ (np.array(half) * signs)
 
 
@@ -127,6 +130,7 @@ def file_tensors(origin: SourceInfo) -> dict[tuple[str, int], Symmetric3]:
     A file that is gone, changed or no URDF gives nothing for what no longer reads.
     """
     try:
+        # the model keeps inertias about the body's origin; the file has them about the centre
         root = xml.parse(files.read(Path(origin.file)), origin.file)
     except (SixfoldError, OSError, ValueError):
         return {}
@@ -194,6 +198,7 @@ class Part:
         """What moving the tensor from the link's origin to the centre may have cost [kg m^2]."""
         if self.tensor is not None:
             return 0.0
+        # moving by c adds and takes away m c^2, with some roundings of it
         return 64 * EPS * abs(self.mass) * min(float(np.hypot.reduce(self.center)), 1e150) ** 2
 
     @property
@@ -270,6 +275,7 @@ class Case:
     @cached_property
     def length(self) -> float:
         """The usual distance between two joints of a chain [m]; 0 where all coincide."""
+        # joints at one place, as in a wrist, have no distance
         steps = [_size(body.placement.r) for body in self.model.bodies if body.parent >= 0]
         steps = [x for x in steps if x > 1e-9]
         return float(np.median(steps)) if steps else 0.0
@@ -312,6 +318,7 @@ class Case:
         severity: Severity | None = None,
         fix: str = "",
     ) -> Finding:
+        # title, explanation and fix come from the table; a check gives place and numbers
         row = CODES[code]
         chosen = severity or row.severities[0]
         assert chosen in row.severities
@@ -331,6 +338,7 @@ class Case:
 
 def principal(tensor: Symmetric3) -> Array:
     """Return the eigenvalues, ascending; NaN where numbers are too large for them."""
+    # huge elements would overflow inside the eigenvalue solver
     rows = np.array([[float(x) for x in row] for row in tensor.matrix()])
     if not np.isfinite(rows).all():
         return np.full(3, np.nan)
@@ -354,9 +362,11 @@ def _adds_up(links: Iterable[Link], whole: Inertia) -> bool:
             if link.inertia is not None
             for X in [link.placement]
         ]
+        # inertias of all links about the body's origin
         total = reduce(np.add, moved, np.zeros(10))
         size = reduce(np.add, map(np.abs, moved), np.zeros(10))
         parameters = whole.array()
+        # mass, first moments and second moments are compared among their own kind
         scale = np.array([size[0], *[size[1:4].max()] * 3, *[size[4:].max()] * 6])
         return bool((np.abs(total - parameters) <= 1e-9 * scale).all())
 

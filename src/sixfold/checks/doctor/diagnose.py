@@ -50,11 +50,13 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
         whole_number("diagnose", name, value, 0)
     from sixfold.checks.doctor.case import Case
 
+    # large models: a few states, so that the doctor takes seconds
     count = samples if model.nv <= MANY else min(samples, 4)
     case = Case(model, random_state(model, count, seed=seed)[0])
     figures: dict[str, Any] = {"bodies": model.nb, "freedoms": model.nv, "mass": case.mass}
     with np.errstate(all="ignore"):
         found = tuple(_findings(case, figures))
+    # errors first; within a severity in the order of the checks
     ordered = sorted(found, key=lambda f: ("error", "warning", "note").index(f.severity))
     file = model.origin.file if model.origin else ""
     return Diagnosis(model.name, file, count, tuple(ordered), figures)
@@ -80,6 +82,7 @@ def _left_out(case: Case) -> Iterator[Finding]:
     said = [("blemish", text) for text in origin.blemishes]
     said += [("not-in-model", text) for text in origin.notes]
     for code, text in said:
+        # readers put the line first
         read = re.match(r"line (\d+): (.*)", text, re.DOTALL)
         line, what = (int(read[1]), read[2]) if read else (0, text)
         yield case.about_model(code, what, {}, line)

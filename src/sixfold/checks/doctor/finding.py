@@ -154,6 +154,7 @@ class Diagnosis:
     def _lines(self, width: int, most: int) -> Iterator[str]:
         yield from (_fill(line, width, "", "    ") for line in _figures(self))
         for severity in SEVERITIES:
+            # places of one kind together, under one heading
             of_kind = sorted(self._of(severity), key=lambda finding: _order(finding.code))
             for code, group in groupby(of_kind, key=lambda finding: finding.code):
                 yield ""
@@ -183,6 +184,7 @@ def _places(found: list[Finding], width: int, most: int) -> Iterator[str]:
         yield _fill(f"{finding.where}: {finding.what}", width, place, "      ")
     if len(found) > most:
         yield f"    ... and {len(found) - most} more"
+    # the reason and the way out stand once for all places
     yield _fill(found[0].explanation, width, "    ", "    ")
     yield _fill(f"fix: {found[0].fix}", width, "    ", "    ")
 

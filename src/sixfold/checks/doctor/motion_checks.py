@@ -33,6 +33,7 @@ def joints(case: Case) -> Iterator[Finding]:
     for k, body in enumerate(model.bodies):
         for index, (low, high) in enumerate(zip(body.lower, body.upper, strict=True)):
             yield from _range(case, k, index, low, high)
+        # limits far beyond two turns, in round numbers of degrees
         for index, low, high in degree_limits(body):
             labels = body.joint.position_labels()
             of = f" of {labels[index]}" if len(labels) > 1 else ""
@@ -42,6 +43,7 @@ def joints(case: Case) -> Iterator[Finding]:
             if 0.0 in limits:
                 yield case.about_joint("limit-zero", k, f"the {name} limit is 0", {"limit": name})
     for coupling in model.couplings:
+        # a follower without a leader is a fixed joint
         if not any(ratio for _, ratio in coupling.terms):
             what = f"is coupled with ratio 0 and stays at {coupling.offset:g}"
             values = {"position": coupling.offset}
@@ -75,6 +77,7 @@ def pivots(case: Case) -> Iterator[Finding]:
     if always or not unproved or not len(case.q) or model.nv > PIVOTED:
         return
     with np.errstate(all="ignore"):
+        # follow the pivots D of the articulated-body algorithm over all samples
         bad, owner = lost_pivots(model, case.q)
     for k in sorted(set(owner)):
         of_joint = bad[:, [n for n, body in enumerate(owner) if body == k]].any(axis=1)
@@ -91,6 +94,7 @@ def matrix(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
     if not model.nv or not len(case.q) or model.nv > LARGEST:
         return
     with np.errstate(all="ignore"):
+        # by NumPy: the matrix is looked at once, which is no reason to compile it
         M = mass_matrix(model, case.q, backend="numpy")
     figures["states"] = len(M)
     finite = np.isfinite(M).all(axis=(1, 2))
@@ -106,6 +110,7 @@ def matrix(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
         scaled = M / diagonal[:, :, None] / diagonal[:, None, :]
     if not np.isfinite(scaled).all():
         return
+    # eigenvalues of the scaled matrix at each state; the worst state counts
     values = np.linalg.eigvalsh(scaled)
     low, high = values[:, 0], values[:, -1]
     worst = int(np.argmin(low / high))
@@ -118,6 +123,7 @@ def matrix(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
         "scaled_condition": figures["condition"],
         "smallest_eigenvalue": figures["smallest_eigenvalue"],
     }
+    # below rounding: some motion has negative kinetic energy
     if ratio <= -model.nv * EPS:
         n = int((low < -model.nv * EPS * high).sum())
         what = (
@@ -167,12 +173,14 @@ def loops(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
     if not model.constraints or not model.nv:
         return
     with np.errstate(all="ignore"):
+        # loops that do not close come first: nothing else about them means anything
         q, gaps = nearest(model)
     if not np.abs(gaps).max() <= CLOSED * size_of(model):
         yield from _open(case, q, gaps)
         return
     yield from _idle(case, constraint_jacobian(model, q))
     try:
+        # mobility = degrees of freedom - rank of the constraint rows
         left = mobility(model, q)
     except StateError:
         return  # near this configuration the loops open
@@ -206,6 +214,7 @@ def _open(case: Case, q: Array, gaps: Array) -> Iterator[Finding]:
     J = constraint_jacobian(model, q)
     rank, with_gaps = (int(np.linalg.matrix_rank(x)) for x in (J, np.c_[J, gaps]))
     size = np.abs(gaps)
+    # constraints with a share of the violation that is worth naming
     among = [k for k, rows in enumerate(_rows(model)) if (size * rows).max() > 0.01 * size.max()]
     names = ", ".join(f"'{model.constraints[k].name}'" for k in among)
     values = {"left": float(size.max()), "rank": rank, "rank_with_gaps": with_gaps}
@@ -223,6 +232,7 @@ def _idle(case: Case, J: Array) -> Iterator[Finding]:
 
 def _rows(model: Model) -> list[Array]:
     """Return a mask of its rows for each constraint."""
+    # rows of the constraints stand one after the other
     ends = np.cumsum([0, *(each.rows for each in model.constraints)])
     numbers = np.arange(model.nc)
     return [((a <= numbers) & (numbers < b)).astype(float) for a, b in pairwise(ends)]
@@ -237,6 +247,7 @@ def meshes(case: Case) -> Iterator[Finding]:
     model, origin = case.model, case.model.origin
     if origin is None or not origin.file:
         return
+    # each mesh once, with the first link that shows it, and whether contact needs it
     links = {link.name: link.line for link in origin.links}
     collide: dict[str, bool] = {}
     owner: dict[str, str] = {}
@@ -271,6 +282,7 @@ def _lines(file: str) -> list[str]:
 
 def _line(lines: list[str], name: str, otherwise: int) -> int:
     """Return the first line that names a mesh, from that of its link on."""
+    # the name may also stand in the part of an earlier link
     start = max(otherwise - 1, 0)
     found = (k for k, text in enumerate(lines[start:], start + 1) if name in text)
     return next(found, otherwise)

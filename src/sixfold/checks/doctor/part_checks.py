@@ -32,6 +32,7 @@ def inertias(case: Case) -> Iterator[Finding]:
             what = f"mass {part.mass:.4g} kg and no moments of inertia"
             yield case.about_part("inertia-point", part, what, {"mass": part.mass})
         yield from _impossible(case, part)
+    # bodies that no part of the list stands for
     yield from _absent(case)
 
 
@@ -43,6 +44,7 @@ def _massless(case: Case, part: Part) -> Iterator[Finding]:
             return
     if part.kind == "body" and case.model.origin is not None and not part.line:
         return  # a body that the file has no name for: it stands between two joints of one link
+    # a massless link is harmless while something fixed to it has mass
     alone = part.body >= 0 and _weighs_nothing(case.model.bodies[part.body].inertia)
     what = "mass 0 kg" + (", and nothing else on this moving body" if alone else "")
     severity: Severity = "warning" if alone else "note"
@@ -69,6 +71,7 @@ def _impossible(case: Case, part: Part) -> Iterator[Finding]:
     rounding = ROUNDING * scale + part.rounding
     point = POINT**2 * abs(part.mass)
     excess = high - low - middle
+    # a negative moment is reported alone; it violates the triangle inequality as well
     if low < -(rounding + point):
         what = f"{shown}: the first is negative"
         values = {**_values(part), "negative": -low / scale}
@@ -78,6 +81,7 @@ def _impossible(case: Case, part: Part) -> Iterator[Finding]:
             f"{shown}: the last exceeds the sum of the others by {excess:.3g} kg m^2 "
             f"({excess / scale:.2g} of it)"
         )
+        # large violations cannot be measured; those of a point mass are rounding
         severity: Severity = "error" if excess > MEASURED * scale else "warning"
         severity = "note" if scale <= point else severity
         values = {**_values(part), "excess": excess, "relative_excess": excess / scale}
@@ -107,6 +111,7 @@ def masses(case: Case) -> Iterator[Finding]:
     """Find bodies far lighter, and parts far heavier, than the rest of the robot."""
     total = case.mass
     for k, body in enumerate(case.model.bodies):
+        # a moving body by itself, whatever is fixed to it included
         m = float(body.inertia.m)
         if 0 < m < TINY * total:
             what = f"moving body of {m:.3g} kg on a robot of {total:.4g} kg"
@@ -164,6 +169,7 @@ def _center(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
 
 def _gyration(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
     k = part.gyration
+    # no mass lies farther from the centre than the farthest corner of the link
     reach = extent.reach(part.center)
     size = reach if extent.complete else max(reach, case.length)
     if size == 0 or not k > (1.5 if extent.complete else 3.0) * size:
@@ -178,6 +184,7 @@ def _gyration(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
         f"moments up to {part.moments[2]:.3g} kg m^2 with {part.mass:.3g} kg: radius of gyration "
         f"{k:.3g} m, link {size:.3g} m"
     )
+    # stand-ins of simulators have round numbers for inertia
     light = part.mass < LIGHT_PART * case.mass
     if k > THOUSANDFOLD * size and not light:
         yield case.about_part("units-inertia", part, what, values)
@@ -187,6 +194,7 @@ def _gyration(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
 
 
 def _density(case: Case, part: Part, extent: Extent) -> Iterator[Finding]:
+    # the box of all shapes holds at least their volume
     volume = float(np.prod(extent.high - extent.low))
     if extent.complete and volume > 1e-6 and part.mass > 10 * METAL * volume:
         density = part.mass / volume
@@ -222,6 +230,7 @@ def symmetry(case: Case) -> Iterator[Finding]:
     ]
     if not pairs:
         return
+    # where parts lie at the neutral position, and the plane between left and right
     seats = _world(case)
     plane = _plane(pairs, seats)
     for left, right in pairs:
@@ -232,6 +241,7 @@ def symmetry(case: Case) -> Iterator[Finding]:
 
 def mirror_names(name: str) -> list[str]:
     """Return the names that the right twin of a left part may have; none for other parts."""
+    # names such as left_arm
     words = [name.replace(left, right) for left, right in WORDS.items() if left in name]
     # names such as l_arm, arm.L
     letters = [

@@ -54,6 +54,7 @@ BODIES_OF_LIMIT = 100
 
 def applicable(model: Model) -> dict[str, dict[str, str]]:
     """Return, for each quantity, each formulation with why it is left out (or an empty text)."""
+    # formulations with 3-vectors write each joint by its axis
     one_axis = all(body.joint.fixed_axis for body in model.bodies)
     three_vectors = "" if one_axis else "joints with one fixed axis only"
     size = model.tree.nv
@@ -104,6 +105,7 @@ def findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Fin
     """Evaluate every formulation that applies on a batch of states and judge it."""
     run = Runner(model, q, v, a, tau)
     found: list[Finding] = []
+    # roundings add up along long trees
     limit = MAX_RELATIVE_ERROR * max(1.0, model.nb / BODIES_OF_LIMIT)
     every = applicable(model)
     total = sum(map(len, every.values()))
@@ -114,6 +116,7 @@ def findings(model: Model, q: Array, v: Array, a: Array, tau: Array) -> list[Fin
                 found.append(Finding(quantity, name, None, None, limit, excuse))
                 continue
             errors = run.errors(quantity, name)
+            # NaN is worse than any error
             worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors))) if len(errors) else 0
             error = float(errors[worst]) if len(errors) else 0.0
             found.append(Finding(quantity, name, error, worst, limit))
@@ -155,6 +158,7 @@ class Runner:
         if quantity == "inverse mass":
             return self._inverse_error(value)
         if quantity == "inverse dynamics":
+            # relative to the largest force through a joint: joint forces are what is left of it
             size = np.maximum(_max(np.abs(self.tau_ref)), _max(self.force_size))
             return _ratio(_max(np.abs(value - self.tau_ref)), size)
         size = np.abs(self.mass_ref).max(axis=(1, 2), initial=0.0)
@@ -163,6 +167,7 @@ class Runner:
     def _inverse_error(self, inverse: Array) -> Array:
         unit = np.eye(self.tree.nv)
         residual = np.abs(np.einsum("nij,njk->nik", self.mass_ref, inverse) - unit)
+        # max|M W - 1| / (||M|| ||W||)
         sizes = [_max(np.abs(x).sum(axis=-1)) for x in (self.mass_ref, inverse)]
         return _ratio(residual.max(axis=(1, 2), initial=0.0), sizes[0] * sizes[1])
 
@@ -207,6 +212,7 @@ class Runner:
     def unit_columns(self, tree: Tree, q: Table, dtype: Any) -> Array:
         """Return the mass matrix by unit accelerations, one after the other."""
         still = {i: Column.zero(tree.joint[i].nv) for i in tree.bodies}
+        # column k of M = rnea(q, 0, e_k) without gravity
         weightless = _without_gravity(tree)
         rows = []
         for i in tree.bodies:
@@ -245,6 +251,7 @@ class Runner:
         """Return accelerations by the factor L^T L."""
         still = {i: Column.zero(len(x)) for i, x in self.v.items()}
         C = self.flat(rnea(self.tree, self.q, self.v, still, self.forces)[0])
+        # H = L^T L, then two triangular solves of H a = tau - C
         H = dense(self.tree, crba(self.tree, self.q))
         rhs = self.tau - C
         L = ltl(H, self.tree.dof_parent)

@@ -93,6 +93,7 @@ class Report:
             state = f"{f.state:5d}" if f.state is not None else f"{'':>5}"
             named = f"{f.quantity:<18} {f.formulation:<26} "
             verdict = "DISAGREES" if f.bad else f.note
+            # a formulation that was left out: the reason instead of figures
             if f.error is None and len(named) + 2 + len(f.note) <= WIDTH:
                 lines.append(f"{named}  {f.note}".rstrip())
                 continue

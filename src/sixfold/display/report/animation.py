@@ -42,6 +42,7 @@ def animate(
     width, height = _size(size)
     program = _ffmpeg() if kind == ".mp4" else ""
     motion = record(NAME, trajectory.model, trajectory)
+    # one frame each 1 / rate seconds of the film
     count = max(1, math.ceil(motion.duration / fast * rate))
     if count > MAX_FRAMES:
         words = f"less, or speed more: {count:,} frames are over {MAX_FRAMES:,}"
@@ -95,6 +96,7 @@ def _write_gif(target: Path, frames: Iterator[Array], rate: float) -> None:
 def _write_mp4(
     target: Path, frames: Iterator[Array], rate: float, program: str, width: int, height: int
 ) -> None:
+    # raw pixels in, H.264 that every browser plays out
     how = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:g}"]
     code = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
     code += ["-f", "mp4"]  # the part of a file has no suffix that tells
@@ -127,6 +129,7 @@ def _frames(motion: Record, times: Array, width: int, height: int) -> Iterator[A
     first = body_poses(model, motion.q[0, 0])
     for k, time in enumerate(times):
         poses = body_poses(model, motion.positions(float(time))[0])
+        # the camera goes along with a base that roams
         shift = np.zeros(3)
         if place.follows >= 0:
             shift = (poses - first)[place.follows, :3, 3]
@@ -151,6 +154,7 @@ class Camera:
     def __init__(self, place: Stage, width: int, height: int) -> None:
         """Look from the eye to the middle."""
         self.place = place
+        # axes of the camera: right, up and back
         back = place.eye - place.center
         back = back / np.linalg.norm(back)
         right = np.cross(place.up, back)
@@ -164,6 +168,7 @@ class Camera:
 
     def project(self, points: Array, shift: Array) -> tuple[Array, Array]:
         """Return where points appear [pixels] and how far away they are."""
+        # pinhole projection: x / depth, y / depth
         local = (points - self.eye - shift) @ self.axes.T
         depth = np.maximum(-local[..., 2], 1e-3 * self.place.radius)
         return self.middle + self.scale * local[..., :2] / depth[..., None], depth
@@ -176,11 +181,13 @@ class Camera:
     def grid(self, shift: Array) -> Array:
         """Return lines of the ground (n, 2, 3) around what is seen, where they lie in the world."""
         place = self.place
+        # cells of a round size, a few for each radius
         power = 10.0 ** math.floor(math.log10(place.radius))
         wide = place.radius / power
         cell = power * (0.25 if wide < 2 else 0.5 if wide < 5 else 1.0)
         reach = cell * math.ceil(4 * place.radius / cell)
         local = (place.center + shift) @ place.turn
+        # lines stay where they are in the world while the camera moves along
         x0, y0 = np.round(local[:2] / cell) * cell
         at = np.arange(-reach, reach + cell / 2, cell)
         ends = np.full_like(at, reach)
@@ -222,11 +229,13 @@ class Canvas:
         colors = np.concatenate([np.tile(color, (len(part), 1)) for part, color in parts])
         self.shadow.set_verts(camera.project(camera.shadow(corners), shift)[0])
         at, depth = camera.project(corners, shift)
+        # Lambert's shading by the normals, which needs no graphics card
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         length = np.linalg.norm(normal, axis=-1, keepdims=True)
         normal = normal / np.where(length > 0, length, 1.0)
         light = camera.place.turn @ (LIGHT / np.linalg.norm(LIGHT))
         colors[:, :3] *= (0.62 + 0.38 * (normal @ light))[:, None]
+        # the painter's algorithm: far triangles first
         order = np.argsort(-depth.mean(axis=-1))
         self.shapes.set_verts(at[order])
         self.shapes.set_facecolor(np.clip(colors[order], 0.0, 1.0))

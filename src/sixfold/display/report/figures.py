@@ -60,6 +60,7 @@ def plot(
     figures = optional("matplotlib.figure", "plot")
     if model is not None:
         require_model("plot", model)
+    # times and groups of lines: of a fit, of a motion with its model, or of plain arrays
     if isinstance(trajectory, Identification):
         content = identification_content(trajectory)
         times, lines = content.motion.t, content.lines
@@ -79,6 +80,7 @@ def plot(
 
 def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
     """Return times and plots; without a model, plain numbers name the coordinates."""
+    # the model names coordinates and their units
     carried = model if model is not None else getattr(trajectory, "model", None)
     if isinstance(carried, Model):
         motion = record("plot", carried, trajectory)
@@ -135,6 +137,7 @@ def _as_text(name: str) -> str:
 
 def _save(figure: Figure, path: str | os.PathLike[str]) -> None:
     target = path_of("plot", path, "motion.svg")
+    # an old picture stays whole if the new one cannot be written
     with replacement(target) as part:
         try:
             # without a suffix, matplotlib's own default

@@ -94,6 +94,7 @@ def groups(record: Record) -> list[Lines]:
     They are q, v, tau, forces of contacts and constraints, and energies.
     """
     model = record.model
+    # what is known decides which plots there are
     found = [Lines("Positions", _unit(model, "rad", "m"), names(model, "nq"), record.q[0])]
     v = velocities(record)
     if v is not None:
@@ -145,6 +146,7 @@ def velocities(record: Record) -> Array | None:
     if len(record.t) < 2:
         return None
     q = record.q[0]
+    # central differences along the joints, one-sided at the ends
     before, after = np.r_[0, 0 : len(q) - 1], np.r_[1 : len(q), len(q) - 1]
     step = difference(record.model, q[before], q[after])
     return step / (record.t[after] - record.t[before])[:, None]
@@ -171,6 +173,7 @@ def names(model: Model, size: str) -> tuple[str, ...]:
 
 
 def _unit(model: Model, turning: str, sliding: str) -> str:
+    # one unit if all joints turn, or all slide
     kinds = {body.joint.kind for body in model.bodies}
     if kinds <= {"revolute", "universal", "spherical"}:
         return turning
@@ -200,13 +203,16 @@ def scene_data(record: Record, figure: Figure) -> dict[str, Any]:
     """Return the scene of a motion as plain data."""
     model = record.model
     count = record.given["contact_gaps"].shape[1] if record.has_contacts else 0
+    # position and quaternion of each body, start and end of each arrow
     numbers_a_frame = 7 * max(model.nb, 1) + 6 * count
     wanted = int(min(FRAMES, MAX_SCENE_NUMBERS // numbers_a_frame, record.duration * FASTEST + 2))
     rows = record.rows(max(wanted, 2))
     q = record.q[0, rows]
     poses = body_poses(model, q)
+    # the frame of the picture holds the robot at some sixty moments
     some = q[:: max(1, len(q) // 60)]
     place = stage(model, figure.parts, some, follow=True, contacts=record.touch_points())
+    # numbers of two bytes: positions within their range, quaternions within [-1, 1]
     positions, turns = poses[..., :3, 3], quaternions(poses[..., :3, :3])
     low, step = ranges(positions)
     numbers = np.concatenate([whole(positions, low, step), np.round((turns + 1) / 2 * STEPS)], -1)
@@ -231,6 +237,7 @@ def scene_data(record: Record, figure: Figure) -> dict[str, Any]:
 def _contacts(record: Record, rows: Array, size: float) -> dict[str, Any]:
     """Return where contact forces act at each frame and where their arrows end."""
     forces, points = record.given["contact_forces"], record.given["contact_points"]
+    # arrows as long as the forces are large; the usual force sets the scale
     usual = usual_force(forces)
     arrows = force_arrows(points[rows], forces[rows], usual, 0.2 * size)
     low, step = ranges(arrows)
@@ -248,6 +255,7 @@ def _contacts(record: Record, rows: Array, size: float) -> dict[str, Any]:
 
 
 def _part(part: Part) -> dict[str, Any]:
+    # vertices as whole numbers of two bytes: a tenth of the size of JSON floats
     low, step = ranges(part.surface.vertices)
     wide = len(part.surface.vertices) > STEPS
     return {
@@ -274,6 +282,7 @@ def summary(record: Record) -> list[tuple[str, str]]:
         ("Steps", _steps(record)),
         *_energy(record),
     ]
+    # the rest of the settings as the motion names them
     said = dict(record.settings)
     step, seconds = said.pop("dt", None), said.pop("elapsed", None)
     said.pop("steps", None)
@@ -295,6 +304,7 @@ def versions() -> str:
 
 
 def _steps(record: Record) -> str:
+    # steps of the integrator if it says so, rows of the record otherwise
     made, dt = record.settings.get("steps"), record.settings.get("dt")
     if isinstance(made, int) and isinstance(dt, float):
         return f"{_count(made)} of {dt:.4g} s, {_count(len(record.t))} states kept"
@@ -313,6 +323,7 @@ def _energy(record: Record) -> list[tuple[str, str]]:
         return []
     total = parts["total"]
     change = total - total[0]
+    # without joint forces a change of energy is the integrator's error
     free = "tau" in record.given and not np.any(record.given["tau"])
     name = "Energy drift" if free else "Energy change"
     scale = float(np.ptp(parts["kinetic"])) or float(np.abs(total).max())
@@ -354,6 +365,7 @@ def identification_content(result: Identification) -> Content:
     """Return the content of a report about an identification."""
     kept = result.record
     motion = record("write_report", result.model, {"t": _times(result), "q": kept["q"]})
+    # the joints that fit worst, in the order of the robot
     order = sorted(range(len(result.joints)), key=lambda j: -result.joints[j].share)
     lines = []
     for j in sorted(order[:MAX_JOINTS]):
@@ -457,6 +469,7 @@ def write_report(
     target = path_of("write_report", path, "motion.html")
     if title is not None and (not isinstance(title, str) or len(title) > 10_000):
         raise OptionError("write_report", "title", "a text of at most 10,000 characters", title)
+    # meshes are thinned out: the page is one file
     picture = figure(model, budget=TRIANGLES)
     if isinstance(trajectory, Identification):
         content = identification_content(trajectory)

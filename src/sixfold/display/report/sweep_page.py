@@ -77,6 +77,7 @@ def _numbers(study: StudyFile, found: Sweep) -> tuple[list[Number], int]:
         labels = _labels("" if alone else name, shape, sizes, study.model)
         ends = found["extremes"][name]
         parts = (mean, found["deviation"][name], ends["min"], ends["min_row"], ends["max"])
+        # each number of an array result has a row of its own
         columns = [np.reshape(x, -1) for x in (*parts, ends["max_row"], ends["nan"])]
         spread = np.reshape(found["quantiles"][name], (len(SHARES), -1))
         total += prod(shape)
@@ -92,6 +93,7 @@ def _labels(
 ) -> list[str]:
     """Return a name for each number of a result: by joint or body where that is known."""
     if model is not None and sizes is None and shape in ((model.nv,), (model.nq,)):
+        # a result as long as v or q is taken to be one number for each joint
         sizes = ("nv",) if shape == (model.nv,) else ("nq",)
     axes = []
     for k, count in enumerate(shape):
@@ -175,6 +177,7 @@ def _histogram(number: Number) -> str:
     low, high = number.at(0.005), number.at(0.995)
     if low == high:
         low, high = number.at(0), number.at(1)
+    # shares of the rows between edges: differences of the distribution function
     edges = np.linspace(low, high, BINS + 1)
     points, first = np.unique(number.quantiles, return_index=True)
     shares = np.asarray(SHARES)[first]
@@ -205,6 +208,7 @@ def _points(number: Number, varied: Mapping[str, Array], values: Array | None) -
     """Draw some rows against what they follow most."""
     if values is None or not np.isfinite(values).all():
         return ""
+    # the drawn number with the strongest monotonic relation
     follows = {name: _rank_correlation(x, values) for name, x in varied.items()}
     if not follows:
         return ""
@@ -236,6 +240,7 @@ def _ends(low: float, high: float) -> str:
 
 
 def _rank_correlation(x: Array, y: Array) -> float:
+    # Spearman: the correlation of the ranks
     ranks = [np.argsort(np.argsort(each, kind="stable")).astype(float) for each in (x, y)]
     one, other = (each - each.mean() for each in ranks)
     size = float(np.sqrt((one @ one) * (other @ other)))

@@ -86,9 +86,11 @@ def turn_between(a: Array, b: Array) -> Array:
     """Return the shortest rotation matrix that takes one unit vector to another."""
     v, c = np.cross(a, b), float(np.dot(a, b))
     if c < -1 + 1e-12:
+        # opposite vectors: half a turn about any axis across
         side = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
         side /= np.linalg.norm(side)
         return 2 * np.outer(side, side) - np.eye(3)
+    # Rodrigues: R = 1 + K + K^2 / (1 + c), with K = cross(v)
     K = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
     return np.eye(3) + K + K @ K / (1 + c)
 
@@ -122,10 +124,12 @@ def principal(body: Body) -> tuple[Array, Array] | None:
         return None
     xx, yy, zz, xy, xz, yz = (float(x) for x in body.inertia.about_center)
     I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    # principal axes as a right-handed frame
     moments, axes = np.linalg.eigh(I)
     if np.linalg.det(axes) < 0:
         axes = -axes
     pose = np.eye(4)
+    # mean square along an axis = (sum of moments) / 2 - its own moment, over the mass
     pose[:3, :3], pose[:3, 3] = axes, center(body)
     return pose, np.maximum(moments.sum() / 2 - moments, 0.0) / mass
 
@@ -156,6 +160,7 @@ def stick_figure(model: Model, size: float | None = None) -> tuple[Part, ...]:
     """Return the parts of a stick figure, proportioned to the robot's size [m]."""
     size = extent(model) if size is None else size
     radius = _radius(model, size)
+    # rods get thinner towards the tips; joints at one place are nested
     parts = list(_base(model, radius))
     inner = _joints_at_one_place(model)
     for k, body in enumerate(model.bodies):
@@ -176,6 +181,7 @@ def _base(model: Model, r: float) -> Iterator[Part]:
     up = up_direction(model)
     tallest = max((pose_of(body.placement)[:3, 3] @ up for body in roots), default=0.0)
     middle = np.mean([p @ up for p in _points(model)])
+    # a robot that hangs from its base has the foot above
     below = -1.0 if middle >= -THIN or tallest > THIN else 1.0
     foot = solids.frustum(4.2 * r, 3.2 * r, 1.6 * r)
     yield Part(-1, foot.transform(solids.pose_along(-below * up, below * up * 0.8 * r)), BASE)
@@ -200,6 +206,7 @@ def _closings(model: Model, k: int) -> list[Array]:
 
 def _body(model: Model, k: int, r: float, size: float) -> Iterator[Part]:
     """Yield rods from a body's origin to all that it carries, or to its tip."""
+    # rods go to joints of children and to places where loops close; else to tips
     children = [body for body in model.bodies if body.parent == k]
     ends = [pose_of(child.placement)[:3, 3] for child in children] + _closings(model, k)
     body = model.bodies[k]
@@ -234,6 +241,7 @@ def _joint(body: Body, k: int, r: float, size: float) -> Iterator[Part]:
         k, GLYPHS.get(kind, _diamond)(r).transform(solids.pose_along(along, np.zeros(3))), color
     )
     if kind in SLIDING:
+        # a rail as long as the limits, or as usual where there are none
         ends = np.array([body.lower[SLIDING[kind]], body.upper[SLIDING[kind]]])
         usual = np.array([-0.3 * size, 0.3 * size])
         low, high = np.where(np.isfinite(ends), np.clip(ends, -size, size), usual)
@@ -400,6 +408,7 @@ def _shapes(model: Model, geometries: list[Geometry]) -> tuple[list[Part], tuple
     known: dict[Path, list[tuple[Triangles, Color | None]]] = {}
     for geometry in geometries:
         try:
+            # a mesh that cannot be read is a note, not the end of the picture
             surfaces = _surfaces(model, geometry, known)
         except SixfoldError as error:
             notes.append(str(error).splitlines()[0])
@@ -447,6 +456,7 @@ def force_arrows(points: Array, forces: Array, usual: float, length: float) -> A
         usual: force whose arrow has the length given [N]; others are as long as they are large.
         length: of its arrow [m].
     """
+    # impacts are cut to the longest arrow, which keeps its direction
     share = np.linalg.norm(forces, axis=-1, keepdims=True) / usual
     cut = np.minimum(1.0, LONGEST / np.maximum(share, LONGEST))
     return np.stack([points, points + forces * (cut * length / usual)], axis=-2)
@@ -494,6 +504,7 @@ def stage(
         follow: the eye goes along with a free base, which is framed where it first is.
         contacts: points (n, 3) where the robot touches the ground.
     """
+    # boxes of all parts at all configurations, in axes with z up
     poses = body_poses(model, q.reshape(-1, model.nq))
     corners = [_corners(part, poses) for part in parts] or [np.zeros((1, 1, 3))]
     up = up_direction(model)
@@ -542,6 +553,7 @@ def _gaze(model: Model, turn: Array, poses: Array) -> Array:
     if axis is not None and abs(axis @ turn[:, 2]) < 0.1:
         # most of what moves lies across the axis: look along it, a little from the side
         start, side, height = axis, np.radians(-18.0), np.radians(9.0)
+    # a direction in the horizontal plane, turned to the side and raised
     level = start - turn[:, 2] * (start @ turn[:, 2])
     level /= np.linalg.norm(level)
     across = np.cross(turn[:, 2], level)
@@ -560,5 +572,6 @@ def _common_axis(model: Model, poses: Array) -> Array | None:
     ]
     if not axes or any(body.joint.nv > 1 for body in model.bodies):
         return None
+    # of the two directions of an axis the one with the larger positive element
     first = axes[0] * np.sign(axes[0][np.argmax(np.abs(axes[0]))])
     return first if all(abs(axis @ first) > 0.999 for axis in axes) else None

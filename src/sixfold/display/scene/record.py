@@ -61,6 +61,7 @@ class Contacts(NamedTuple):
         """
         if self.normals is None or self.friction is None:
             return None
+        # use = |f_t| / (mu f_n)
         n = self.normals / np.maximum(np.linalg.norm(self.normals, axis=-1), 1e-300)[:, None]
         push = (self.forces * n).sum(axis=-1)
         across = np.linalg.norm(self.forces - push[:, None] * n, axis=-1)
@@ -100,6 +101,7 @@ class Record:
         k, share = self._place(time)
         if share == 0.0:
             return self.q[:, k]
+        # between rows along the joints: quaternions have no mean of elements
         step = difference(self.model, self.q[:, k], self.q[:, k + 1])
         return integrate(self.model, self.q[:, k], step * share)
 
@@ -116,6 +118,7 @@ class Record:
         low, high = max(k - 1, 0), min(k + 1, len(self.t) - 1)
         if low == high:
             return np.zeros(self.model.nv)
+        # the slope of the velocities about the row
         ends = [self.given["v"][i] if "v" in self.given else self._slope(i) for i in (low, high)]
         return (ends[1] - ends[0]) / (self.t[high] - self.t[low])
 
@@ -186,6 +189,7 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
     if q.ndim < 2 or q.shape[-1] != model.nq or not q.size:
         fix = f"pass configurations of '{model.name}', one row for each time"
         raise ShapeError(function, "q", f"(T, {model.nq}) or (N, T, {model.nq})", q.shape, fix)
+    # a batch is drawn as ghosts; what else is known is that of the first motion
     lead = q.shape[:-1]
     q = q.reshape(-1, *q.shape[-2:])
     check_quaternions(function, model, q)
@@ -198,6 +202,7 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
             values = in_order(function, name, values, [names[1]])
             given[name] = _column(function, name, values, lead, (model.nv,))
     for name, others in NAMES.items():
+        # other tools call energies otherwise; a method of that name is no array
         found = (_get(source, other, default=None) for other in others)
         values = next((x for x in found if x is not None and not callable(x)), None)
         if values is not None:
@@ -230,6 +235,7 @@ def finite(function: str, name: str, value: Any, shape: str) -> Array:
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         where = f"{function}: argument '{name}' does not hold numbers"
         raise NumberError(where, f"an array {shape}", error, "pass an array of floats") from None
+    # the first place that is not finite, as an index
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         place = tuple(int(i) for i in bad[0])

@@ -42,6 +42,7 @@ def join_surfaces(surfaces: Sequence[Triangles]) -> Triangles:
     """Return several surfaces as one."""
     if not surfaces:
         return Triangles(np.zeros((0, 3)), np.zeros((0, 3), np.int64))
+    # faces count vertices from the start of their own surface
     starts = np.cumsum([0, *(len(s.vertices) for s in surfaces)])
     return Triangles(
         np.concatenate([s.vertices for s in surfaces]),
@@ -55,6 +56,7 @@ def tidy(surface: Triangles, grain: float = 1e-6) -> Triangles:
     Vertices closer than a grain, as a share of the surface's extent, count as one.
     """
     extent = float(np.ptp(surface.vertices, axis=0).max(initial=0.0))
+    # vertices in one grain are one
     keys = np.round(surface.vertices / (extent * grain or 1.0)).astype(np.int64)
     first, where = _distinct(keys)
     return Triangles(surface.vertices[first], _proper(where[surface.faces]))
@@ -63,6 +65,7 @@ def tidy(surface: Triangles, grain: float = 1e-6) -> Triangles:
 def merge_cells(surface: Triangles, cell: float) -> Triangles:
     """Return the surface with all vertices of a cubic cell drawn together in their mean."""
     _, where = _distinct(np.floor(surface.vertices / cell).astype(np.int64))
+    # vertex clustering: the mean of all vertices of a cell stands for them
     sums = np.stack([np.bincount(where, surface.vertices[:, k]) for k in range(3)], axis=1)
     return Triangles(sums / np.bincount(where)[:, None], _proper(where[surface.faces]))
 
@@ -71,8 +74,10 @@ def split_creases(surface: Triangles, angle: float = CREASE) -> Triangles:
     """Return the surface with vertices doubled along sharp edges, so that shading breaks there."""
     normals = face_normals(surface)
     first, second = _neighbours(surface.faces)
+    # faces that meet at a small angle belong to one smooth group
     soft = np.einsum("ij,ij->i", normals[first], normals[second]) > np.cos(angle)
     groups = _components(len(surface.faces), first[soft], second[soft])
+    # a vertex for each group that it belongs to
     corners = surface.faces.reshape(-1)
     kept, faces = _distinct(np.stack([corners, np.repeat(groups, 3)], axis=1))
     return Triangles(surface.vertices[corners[kept]], faces.reshape(-1, 3))
@@ -108,6 +113,7 @@ def _distinct(rows: Array) -> tuple[Array, Array]:
 
 def _neighbours(faces: Array) -> tuple[Array, Array]:
     """Return pairs of faces that share an edge."""
+    # edges as sorted pairs: the same edge of two faces has the same code
     edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     owner = np.repeat(np.arange(len(faces)), 3)
     code = edges[:, 0] * (int(faces.max(initial=0)) + 1) + edges[:, 1]
@@ -121,6 +127,7 @@ def _components(count: int, first: Array, second: Array) -> Array:
     """Return for each of count things the smallest one that pairs connect it with."""
     label = np.arange(count)
     while True:
+        # labels fall to the smallest number that pairs connect them with
         low = np.minimum(label[first], label[second])
         after = label.copy()
         np.minimum.at(after, first, low)
@@ -208,6 +215,7 @@ def limit_triangles(parts: Iterable[Part], size: float, budget: int) -> tuple[Pa
         size: extent of the robot [m]; details far below it go first.
         budget: number of triangles.
     """
+    # coarser and coarser cells until the triangles are few enough
     clean = [Part(p.body, tidy(p.surface), p.color, p.opacity) for p in parts]
     cell = size / 1500
     while sum(len(p.surface.faces) for p in clean) > budget and cell < size:
@@ -233,6 +241,7 @@ def box(size: ArrayLike) -> Triangles:
 
 def revolve(profile: Sequence[tuple[float, float]], around: int = AROUND) -> Triangles:
     """Return the surface that a line of points (radius, z), from bottom to top, sweeps about z."""
+    # rings of points, one for each point of the profile
     angle = 2 * np.pi * np.arange(around) / around
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     points = [np.column_stack([ring * r, np.full(around, z)]) for r, z in profile]
@@ -241,6 +250,7 @@ def revolve(profile: Sequence[tuple[float, float]], around: int = AROUND) -> Tri
     faces = []
     for row in range(len(profile) - 1):
         low, high = row * around, (row + 1) * around
+        # two triangles between neighbours of two rings; one where a ring is a point
         if profile[row][0] > 0:
             faces.append(np.stack([low + k, low + after, high + after], axis=1))
         if profile[row + 1][0] > 0:
@@ -344,6 +354,7 @@ def _surfaces(scene: Any, suffix: str) -> list[tuple[Triangles, Color | None]]:
     scale = _meters(scene) if suffix == ".dae" else 1.0
     found = []
     for node in scene.graph.nodes_geometry:
+        # a scene places its geometries by nodes
         pose, name = scene.graph[node]
         geometry = scene.geometry[name]
         faces = getattr(geometry, "faces", None)

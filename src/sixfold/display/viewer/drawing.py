@@ -76,6 +76,7 @@ def screw(line: Array, moment: Array, near: Array) -> Screw | None:
         # no axis of its own: a translation or a couple, wherever it is drawn
         return Screw(moment / rest, near, rest, np.inf) if rest > 1e-12 else None
     direction = line / size
+    # the axis passes through w x m / w^2; pitch = w.m / w^2
     foot = np.cross(line, moment) / size**2
     foot = foot + direction * float((near - foot) @ direction)
     return Screw(direction, foot, size, float(line @ moment) / size**2)
@@ -94,12 +95,14 @@ def coil(s: Screw, length: float, radius: float) -> Array:
     """
     if not np.isfinite(s.pitch):
         return NOTHING
+    # a full turn advances by 2 pi times the pitch
     lead = 2 * np.pi * abs(s.pitch)
     turns = 1.0 if lead * TURNS < 0.02 * length else float(np.clip(length / lead, 0.05, TURNS))
     rise = min(lead * turns, length)
     angle = np.linspace(0.0, 2 * np.pi * turns, max(4, int(np.ceil(CORNERS * turns))) + 1)
     hand = -1.0 if s.pitch < 0 else 1.0
     height = np.linspace(-rise / 2, rise / 2, len(angle))
+    # a helix about z, left-handed for negative pitch, put onto the axis
     local = np.stack([radius * np.cos(angle), hand * radius * np.sin(angle), height], axis=1)
     pose = pose_along(s.direction, s.point)
     points = local @ pose[:3, :3].T + pose[:3, 3]
@@ -195,6 +198,7 @@ class Ghosts:
         """Add ghosts at poses (N, nb, 4, 4)."""
         self.parts = [part for part in parts if part.body >= 0]
         count = len(poses)
+        # many ghosts are paler, and coloured by their number
         opacity = float(np.clip(8.0 / count, 0.22, 0.55))
         colors = ramp(np.linspace(0.0, 1.0, count)).round().astype(np.uint8)
         self.nodes = []
@@ -272,6 +276,7 @@ def loop_screws(model: Model, state: State) -> list[Screw | None]:
     """
     tau = np.zeros(model.nv) if state.tau is None else state.tau
     _, forces = constrained_dynamics(model, state.q, state.v, tau)
+    # one constraint at a time: the forces of all others are set to zero
     ends = np.cumsum([each.rows for each in model.constraints])
     row, count = np.arange(model.nc), len(model.constraints)
     owner = np.searchsorted(ends, row, side="right")
@@ -300,6 +305,7 @@ def closing_point(each: Loop | Distance | Rolling, poses: Array) -> Array:
     if isinstance(each, Loop):
         return center
     on_a = poses[each.body_a] if each.body_a >= 0 else base
+    # a wheel or ball touches its ground below the centre
     down = -(on_a @ pose_of(each.placement_a))[:3, 2]
     if each.disc:
         # down within the plane of the disc
@@ -342,6 +348,7 @@ class ScrewLayer:
             if s is None:
                 continue
             turning = bool(np.isfinite(s.pitch))
+            # lengths relative to the largest so far, so that arrows can be compared over time
             peak = self.peaks[turning] = max(self.peaks.get(turning, 0.0), s.size)
             if s.size < 1e-3 * peak:
                 continue
@@ -473,6 +480,7 @@ class ContactLayer:
 
     def draw(self, contacts: Contacts) -> None:
         """Draw the contacts of a moment."""
+        # touching contacts are full balls with a cone, open ones small and grey
         closed = contacts.touches
         self.balls.batched_positions = _floats(contacts.points)
         self.balls.batched_scales = np.where(closed, 1.0, FAINT).astype(np.float32)
@@ -500,6 +508,7 @@ def cone_scales(friction: Array, slant: float) -> Array:
         friction: Coulomb's coefficients, shape (nc,): tangents of the half angles.
         slant: length of their sides [m].
     """
+    # radius / height = mu, radius^2 + height^2 = slant^2
     height = slant / np.sqrt(1.0 + friction**2)
     return np.stack([friction * height, friction * height, height], axis=-1)
 

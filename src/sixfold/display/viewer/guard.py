@@ -62,6 +62,7 @@ def refusal(port: int, hosts: list[str], origins: list[str]) -> str:
         origins: the values of the header Origin, which browsers send with every websocket; programs
             that are no browsers send none.
     """
+    # names of this machine with the port; browsers leave port 80 out
     near = {f"{name}:{port}" for name in NAMES} | (set(NAMES) if port == 80 else set())
     if len(hosts) != 1 or hosts[0].lower() not in near:
         return "the header Host names another server"
@@ -93,6 +94,7 @@ class Keys:
 
     def inside(self, path: str) -> str | None:
         """Return a path without the token that it has to begin with, None if it does not."""
+        # /token/rest?query becomes /rest?query
         first, _, rest = path.removeprefix("/").partition("/")
         key, mark, query = first.partition("?")
         if not path.startswith("/") or not _equal(key, self.token):
@@ -123,6 +125,7 @@ def guard_server() -> Iterator[Keys]:
     Raises:
         NotApplicableError: if viser did not start it by way of the guard.
     """
+    # viser takes the package from this module: put the guard in its place meanwhile
     infra: Any = import_module("viser.infra._infra")
     with _one_at_a_time:
         real = infra.websockets
@@ -175,6 +178,7 @@ def _check_requests(answer: Callable[[Any, Any], Any], keys: Keys) -> Callable[[
         port = int(connection.local_address[1])
         headers = request.headers
         why = refusal(port, headers.get_all("Host"), headers.get_all("Origin"))
+        # refuse other hosts and origins; exchange a ticket; ask for the token
         path = keys.inside(request.path)
         if not why and path is None and keys.spend(request.path):
             moved = connection.respond(HTTPStatus.FOUND, "")
@@ -209,6 +213,7 @@ def _ignore_malformed(
     messages = import_module("viser._messages")
 
     async def quiet(connection: Any) -> None:
+        # messages are looked at before viser sees them; malformed ones are skipped
         receive = connection.recv
 
         async def sensible(*options: Any) -> Any:
@@ -239,6 +244,7 @@ def check(message: Any) -> None:
     updates = getattr(message, "updates", {"value": None})
     if not isinstance(updates, dict) or updates.keys() != {"value"}:
         raise ValueError(f"{type(message).__name__} sets more than a value")
+    # walk nested containers without recursion
     waiting = list(vars(message).values())
     while waiting:
         value = waiting.pop()

@@ -95,10 +95,12 @@ class Pull:
 
     def force(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the force on the point in the world [N], and where the point is [m]."""
+        # velocity of the point in the world: v + w x r
         pose = body_poses(self.model, q)[self.body]
         moving = body_velocities(self.model, q, v, frame="world")[self.body]
         at = pose[:3, :3] @ self.point + pose[:3, 3]
         velocity = moving[3:] + np.cross(moving[:3], at)
+        # f = m (w^2 stretch - 2 w velocity): critically damped, limited in stretch
         stretch = self.pointer - at
         length = float(np.linalg.norm(stretch))
         if length > self.longest:
@@ -126,6 +128,7 @@ def grab(model: Model, q: Array, body: int, at: Array, longest: float) -> Pull:
     """
     pose = body_poses(model, q)[body]
     point = pose[:3, :3].T @ (at - pose[:3, 3])
+    # mass felt at the point: 3 / tr(J M^-1 J^T)
     J = jacobian(model, q, model.body_names[body], point=point)[3:]
     mobility = float(np.trace(J @ inverse_mass_matrix(model, q) @ J.T))
     # a point that cannot move feels no spring
@@ -172,6 +175,7 @@ class LivePlayer(Player):
         """Let simulated time pass."""
         if not self.playing:
             return
+        # steps that the clock owes; after a delay no more than a moment is made up for
         h = self.stepper.dt * self.stepper.substeps
         began, done = time.monotonic(), 0.0
         with self._lock, np.errstate(all="ignore"):
@@ -195,6 +199,7 @@ class LivePlayer(Player):
             stepper.f_ext[self.pull.body] = self.pull.wrench(self.q, before, frame)
         stepper.step(self._action())
         q, v = np.array(stepper.q, float), np.array(stepper.v, float)
+        # a simulation that left the finite numbers begins again
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             self.restarts += 1
             self.pull = None
@@ -261,6 +266,7 @@ def live_stepper(model: Model, live: Any, q: Array) -> tuple[Stepper, bool | Non
         return live, None
     if live is not True and live != "hold":
         raise OptionError("view", "live", ("False", "True", "'hold'", "a sixfold.Stepper"), live)
+    # a stepper with joint limits, soft motors and room for the pull of the mouse
     finite = np.isfinite(model.lower_position) | np.isfinite(model.upper_position)
     additive = [i for i, _ in model.coordinates.additive]
     made = Stepper(
@@ -278,6 +284,7 @@ def live_stepper(model: Model, live: Any, q: Array) -> tuple[Stepper, bool | Non
 
 def _holding(model: Model, q: Array) -> Any:
     """Return a law that holds the robot at action[1:] if action[0] is 1, with soft motors."""
+    # the inertia that each joint feels: 1 / (M^-1)_ii
     felt = 1.0 / np.diagonal(inverse_mass_matrix(model, q))
     kp, kd = felt * HOLD_RATE**2, 2.0 * felt * HOLD_RATE
 
@@ -361,6 +368,7 @@ class FrameDrag:
         pose, self._wanted = self._wanted, None
         if pose is None or self.frame is None:
             return None
+        # arms with few joints follow the position alone
         goal: Any = targets.Position(self.frame, pose[:3, 3])
         if self._turns(self.frame):
             goal = targets.Pose(self.frame, pose)
@@ -384,6 +392,7 @@ class FrameDrag:
         body, _ = self.model.locate(frame)
         if body < 0:
             return False
+        # degrees of freedom between the base and the frame
         names = self.model.support(self.model.body_names[body])
         bodies = [self.model.bodies[self.model.body_index(name)] for name in names]
         return sum(each.joint.nv for each in bodies) >= FULL_POSE

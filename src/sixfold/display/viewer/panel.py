@@ -56,6 +56,7 @@ class Control:
 
     def slider_value(self, q: Array) -> float:
         """Return what the slider shows at a configuration: within its range, a whole step."""
+        # what a page can show: whole steps within the range
         value = round(self.read(q) / self.step) * self.step
         return float(np.clip(round(value, 9), self.lower, self.upper))
 
@@ -99,6 +100,7 @@ def controls(model: Model, reach: float, q: Array | None = None) -> list[Control
 
 def _joint(body: Body, free: FreeJoint, reach: float) -> list[Control]:
     joint, part, start = free.joint, free.joint.quaternion(), free.q.start
+    # plain numbers have a slider each; a quaternion has three for its angles
     turning = range(joint.nq)[part] if part is not None else range(0)
     plain = [k for k in range(joint.nq) if k not in turning]
     found = []
@@ -123,6 +125,7 @@ def _joint(body: Body, free: FreeJoint, reach: float) -> list[Control]:
 def unit_of(body: Body, k: int) -> str:
     """Return whether a velocity coordinate of a joint turns or only moves."""
     at, rest = body.joint.neutral(), (0.0,) * body.joint.nv
+    # a coordinate turns if its motion subspace has an angular part
     column = body.joint.calc(at, rest).S.columns[k]
     return TURN if any(float(x) != 0.0 for x in column.ang) else LENGTH
 
@@ -230,6 +233,7 @@ def png(pixels: Array) -> bytes:
     """Return pixels (h, w, 3) from 0 to 255 as a PNG file."""
     height, width, _ = pixels.shape
     lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
+    # signature, header, zlib-compressed rows with filter 0 in front, end; each with its CRC
     chunks = [
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
         (b"IDAT", zlib.compress(lines.tobytes())),
@@ -416,6 +420,7 @@ class Panel:
         # a slider that the window itself has set says nothing new
         if event.client_id is not None:
             v = self.player.v if self.player.posed else None
+            # change one number, close the loops again, keep the velocity of the pose
             value = _within(event.target) / self._scale(control)
             q = close_loops(self.model, control.write(self.player.setpoint, value), control)
             self.player.pose(self.player.setpoint if q is None else q, v)
@@ -462,6 +467,7 @@ class Panel:
     def refresh(self, state: State) -> None:
         """Bring numbers and sliders up to date."""
         model, live = self.model, isinstance(self.player, LivePlayer)
+        # sliders show where the motors go; without motors where the robot is
         held = self.player.setpoint if live else state.q
         for control, slider in zip(self.controls, self.sliders, strict=True):
             scale = self._scale(control)
@@ -474,6 +480,7 @@ class Panel:
         if isinstance(self.player, LivePlayer):
             self.play.label = "Pause" if self.player.playing else "Run"
             self.clock.content = _clock(self.player)
+        # energies, gravity and the mass matrix of the moment
         kinetic = float(kinetic_energy(model, state.q, state.v))
         potential = float(potential_energy(model, state.q))
         self.facts.content = facts(

@@ -232,6 +232,7 @@ class Viewer:
                 RobotFileWarning,
                 stacklevel=4,
             )
+        # the frame of the picture, from all configurations that will be shown
         touched = None if motion is None else motion.touch_points()
         extremes = self._scenario.extremes()
         self._stage = stage(model, picture.parts, extremes, contacts=touched)
@@ -239,6 +240,7 @@ class Viewer:
         self._set_stage()
         self._robot = Robot(scene, model, picture.parts, size)
         self._mass = MassLayer(scene, self._stage, size)
+        # overlays that this robot or motion has
         there = {
             "loop force": any(not isinstance(each, Gear) for each in model.constraints),
             "contacts": motion is not None and motion.has_contacts,
@@ -263,6 +265,7 @@ class Viewer:
             bodies = [part.body for part in picture.parts]
             self._grip = Grip(scene, self._player, size)
             self._grip.attach(self._robot.surfaces, bodies)
+        # the panel last: it asks the scene what there is to switch
         gui = self._server.gui
         gui.set_panel_label(visible(model.name))
         self._panel = Panel(gui, model, self._player, max(1.0, size), self._wake.set)
@@ -284,6 +287,7 @@ class Viewer:
         camera.position, camera.look_at, camera.up = self._eye(), s.center, s.up
         camera.near, camera.far = 0.01 * R, 400.0 * R
         camera.fov = 0.72
+        # cells of a round size, a few for each radius of the scene
         power = 10.0 ** np.floor(np.log10(R))
         cell = float(power * (0.25 if R / power < 2 else 0.5 if R / power < 5 else 1.0))
         self._grid = scene.add_grid(
@@ -338,12 +342,14 @@ class Viewer:
     def _draw(self) -> None:
         """Draw the present moment."""
         player, panel, model = self._player, self._panel, self._model
+        # inverse kinematics first: the pose follows a handle that was moved
         followed = self._frame.follow(player.setpoint)
         if followed is not None:
             player.pose(followed)
         state = player.state()
         # it has a lock of its own, which must not wait for that of the scene
         self._frame.draw(player.setpoint)
+        # all nodes change in one message, so that no picture shows a half of them
         with self._server.atomic():
             self._robot.move(body_poses(model, state.q))
             if self._grip is not None:
@@ -486,6 +492,7 @@ def open_window(
     player = None if live is False else _live(model, scenario, live, q is not None)
     if drag is not None:
         check_frame("view", model, drag)
+    # the server first: a taken port is reported before the robot is drawn
     server, keys = _server(_port(port))
     try:
         with working(f"drawing {model.name}"):
@@ -504,6 +511,7 @@ def open_window(
 
 def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike | None) -> Scenario:
     """Return what is to be shown, from checked arrays."""
+    # a configuration, several, or a motion that was passed as q
     array = None if q is None else finite("view", "q", q, f"(nq,) = ({model.nq},)")
     if array is not None and array.ndim > 2 and trajectory is None:
         trajectory, array = array, None
@@ -518,6 +526,7 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
             raise ShapeError("view", "q", "none beside a batch of motions", poses.shape, fix)
         return Scenario(motion.q[0, 0], motion, poses)
     if not len(poses):
+        # at rest: neutral, within the limits, loops closed if they can be
         inside = within_limits(model, neutral(model))
         start = close_loops(model, inside)
         return Scenario(inside if start is None else start, None, poses)
