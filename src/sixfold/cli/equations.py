@@ -117,11 +117,11 @@ def _pick_style(styles: Mapping[str, bool]) -> Style:
     type=click.Choice(["double", "float"]),
     help="Numbers of the C code.",
 )
-@click.option("--at", default=None, help="The body or frame, for functions of one, as jacobian.")
+@click.option("--at", default=None, help="Body or frame, for functions such as jacobian.")
 @click.option(
     "--target",
     type=click.Choice(["aarch64", "aarch64_sve256", "aarch64_sve512", "riscv64", "x86_64", "ptx"]),
-    help="An object file for this processor, with a C header; ptx for Nvidia's cards.",
+    help="An object file for this processor, with a C header; ptx for an Nvidia GPU.",
 )
 @click.option("--out", default=".", show_default=True, help="Folder to write to.")
 @click.option("--grouped", is_flag=True, help="Group inertial parameters: fewer operations.")

@@ -50,7 +50,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
         whole_number("diagnose", name, value, 0)
     from sixfold.checks.doctor.case import Case
 
-    # large models: a few states, so that the doctor takes seconds
+    # few states of large models: their mass matrices take long
     count = samples if model.nv <= MANY else min(samples, 4)
     case = Case(model, random_state(model, count, seed=seed)[0])
     figures: dict[str, Any] = {"bodies": model.nb, "freedoms": model.nv, "mass": case.mass}

@@ -96,7 +96,7 @@ def _write_gif(target: Path, frames: Iterator[Array], rate: float) -> None:
 def _write_mp4(
     target: Path, frames: Iterator[Array], rate: float, program: str, width: int, height: int
 ) -> None:
-    # raw pixels in, H.264 that every browser plays out
+    # raw pixels in, H.264 out
     how = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:g}"]
     code = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
     code += ["-f", "mp4"]  # the part of a file has no suffix that tells

@@ -255,7 +255,7 @@ def _contacts(record: Record, rows: Array, size: float) -> dict[str, Any]:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    # vertices as whole numbers of two bytes: a tenth of the size of JSON floats
+    # vertices as whole numbers of two bytes: far shorter than decimal numbers
     low, step = ranges(part.surface.vertices)
     wide = len(part.surface.vertices) > STEPS
     return {
