@@ -146,8 +146,9 @@ class OptionError(SixfoldError, ValueError):
         """List the choices, or describe what is accepted, and what was given."""
         given = " ".join(quote(got).split())
         if isinstance(choices, str):
-            what = f"{function}: option '{option}' does not fit"
-            super().__init__(_message(what, got=given, fix=f"pass {choices}"))
+            super().__init__(
+                _message(f"{function}: option '{option}' must be {choices}", got=given)
+            )
             return
         words = list(choices)
         near = near_names(got, map(str, words)) if isinstance(got, str) else []

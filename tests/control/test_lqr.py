@@ -158,6 +158,12 @@ def test_what_does_not_go_with_a_linearisation_is_refused():
             sf.control.lqr(found, *weights)
 
 
+@pytest.mark.parametrize("function", ["lqr", "tvlqr"])
+def test_matrices_that_are_missing_are_named(function):
+    with pytest.raises(sf.errors.ArgumentError, match="without B and R"):
+        getattr(sf.control, function)([[0.0]], Q=1.0)
+
+
 def test_a_mode_that_no_motor_reaches_is_named():
     """A floating link without a force on its base cannot be held against gravity."""
     model = sf.load("floating_link")

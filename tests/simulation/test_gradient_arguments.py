@@ -59,7 +59,7 @@ def gradient(model=None, q0=(0.1, 0.2), v0=(0.3, 0.4), tau=None, **options):
         ({"cost": lambda t, q, v, tau: "2"}, sf.errors.CallbackError, r"cost\(t, q, v, tau\)"),
         ({"cost": branches}, sf.errors.CallbackError, r"cannot be compiled(.|\n)*if_positive"),
         ({"cost": converts}, sf.errors.CallbackError, "cannot be compiled"),
-        ({"cost": remembers}, sf.errors.CallbackError, r"remembers something(.|\n)*rewrite it"),
+        ({"cost": remembers}, sf.errors.CallbackError, r"remembers something(.|\n)*keep no state"),
         (
             {"final_cost": lambda q, v: q @ v[:1]},
             sf.errors.CallbackError,

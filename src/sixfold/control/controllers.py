@@ -805,9 +805,10 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
     )
     where = "minimum_jerk: arguments 'start' and 'goal'"
     if a.shape != b.shape or a.ndim != 1:
-        raise NumberError(where, "two lists of one length", f"{a.shape}, {b.shape}", "match them")
+        got, fix = f"shapes {a.shape} and {b.shape}", "give one number of each for every joint"
+        raise NumberError(where, "two lists of one length", got, fix)
     if a.dtype.kind != "f" or b.dtype.kind != "f" or not np.isfinite(a + b).all():
-        raise NumberError(where, "finite numbers", f"{a}, {b}", "give positions in numbers")
+        raise NumberError(where, "finite numbers", f"{a}, {b}", "give finite positions")
     T = real_number("minimum_jerk", "duration", duration, "a time > 0 [s]", lambda x: x > 0)
     displacement = b - a
 

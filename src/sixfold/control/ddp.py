@@ -86,6 +86,7 @@ class BackwardBuffers:
 
     def __init__(self, problem: DDPProblem, rows: int, steps: int, h: float) -> None:
         n = problem.model.nv
+        # symmetric 2 n x 2 n matrices travel as lower triangles
         triangle = n * (2 * n + 1)
         sizes = n * n, 2 * n * n, 2 * n, n, triangle, 2 * n * n, n * (n + 1) // 2
         # T, B and the derivatives of the cost with respect to x and w at all nodes
@@ -104,6 +105,7 @@ class BackwardBuffers:
         carried = [slope, bend, *(x[:, 0] for x in self.kept), self.numbers]
         outputs = [keep_last(x, steps) for x in (slope, bend, self.numbers)]
         outputs[2:2] = [x[:, ::-1] for x in self.kept]
+        # the sweep runs from the last step to the first: views are read backward
         each = [x[:, ::-1] for x in self.nodes[2:]]
         arrays = [*carried, np.full((rows, 1), h), *each]
         self._sweep = problem.velocity_sweep(rows).prepare(arrays, outputs, steps, 1)
@@ -147,6 +149,7 @@ class SearchBuffers:
         flat = K.reshape(steps, m * 2 * n)
         each = [repeat_rows(x, count) for x in (times[:, None], q[:-1], v[:-1], u, k, flat)]
         each += [repeat_everywhere(x, count, steps) for x in limits]
+        # the kernel writes each state next to the one before, and its cost over the last
         carried = [self.q[:, 0], self.v[:, 0], self.u[:, 0], self.spent]
         outputs = [self.q[:, 1:], self.v[:, 1:], self.u, keep_last(self.spent, steps)]
         kernel = problem.forward(bool(limits))
@@ -257,6 +260,7 @@ class Sweeps:
         if len(live) <= CHUNK_ROWS:
             self._improve(state, live, tolerance)
         else:
+            # chunks run on threads of their own; rows do not depend on the chunk they are in
             parts = [(a, min(a + CHUNK_ROWS, len(live))) for a in range(0, len(live), CHUNK_ROWS)]
             share(lambda a, b: self._improve(state, live[a:b], tolerance), parts)
         state.history.append(state.cost.copy())
@@ -314,6 +318,7 @@ class Sweeps:
 
     def _backward(self, state: DDPState, live: Array) -> tuple[Array, Array]:
         """Find the changes of all controls; return which rows have one, and are convex."""
+        # a motor at every joint: the sweep over next velocities inverts no linearised dynamics
         driven = self.problem.fully_driven
         if driven and not self.second:
             self._driven_nodes(state, live)
@@ -366,7 +371,7 @@ class Sweeps:
         return found
 
     def _driven_nodes(self, state: DDPState, live: Array) -> None:
-        """Find what `absorbed` gives at all nodes, and the derivatives of the final cost."""
+        """Find T, B and the cost over (x, w) at all nodes, and what the final cost gives."""
         rows, n2, own = _at(live), 2 * self.problem.model.nv, self._buffers(len(live))
         q, v, u, p = state.q[rows], state.v[rows], state.u[rows], self.parameters[rows]
         slope, bend = _zeros(n2), _zeros(n2)
@@ -393,11 +398,12 @@ class Sweeps:
         return found
 
     def _sweep_velocities(self, state: DDPState, live: Array) -> tuple[Array, Array]:
-        """Sweep as `full_drive` does; return which rows are good, and which meet a limit of u."""
+        """Sweep by `velocity_step`; return which rows are good, and which meet a limit of u."""
         own, u = self._buffers(len(live)), state.u[_at(live)]
         own.sweep()
         wide = _wide(u.shape[-1])
         ends = (-wide, wide) if self.low is None or self.high is None else (self.low, self.high)
+        # turn the gains of velocities into those of forces; limits that are met spoil a row
         kernel = self.problem.force_gains
         k, K, inside = kernel(*own.nodes[:2], *own.kept, u, *ends, out=own.gains)
         definite = (own.numbers[:, 1] > 0) & np.isfinite(own.numbers).all(-1)
@@ -418,7 +424,7 @@ class Sweeps:
         state.k[rows], state.K[rows], state.expected[rows] = k, K.reshape(-1, *shape), gain
 
     def _sweep_forces(self, state: DDPState, live: Array, near: list[Array]) -> Array:
-        """Sweep as `riccati` does; return which rows are good."""
+        """Sweep by `backward_step`; return which rows are good."""
         F, G, l_x, l_u, l_xx, l_ux, l_uu, slope, bend = near
         u = state.u[_at(live)]
         rows, steps, m = u.shape
@@ -454,6 +460,7 @@ class Sweeps:
         step = np.full((rows, 1), h)
         moving = [F[:, ::-1], l_x[:, ::-1]]
         self.problem.adjoint()([slope, step, *moving], [after[:, :-1][:, ::-1]], steps, 1)
+        # a change of acceleration moves q by h^2 and v by h in the same step
         p = after[:, 1:]
         weights = h * (h * p[..., :n] + p[..., n:])
         at = _at(live)
@@ -483,6 +490,7 @@ class Sweeps:
         self, state: DDPState, rows: Array, lengths: Array, tried: tuple[Array, ...]
     ) -> Array:
         """Take the motions that gain enough; return which."""
+        # Armijo's rule, with the gain that the quadratic model expects
         gain = state.cost[rows] - tried[3]
         good = np.asarray(gain > ENOUGH * lengths * state.expected[rows])
         if good.all():

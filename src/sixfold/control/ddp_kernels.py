@@ -183,6 +183,7 @@ def _clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
 
 def invert_drive(F: Matrix, G: Matrix) -> tuple[Matrix, Matrix]:
     """Return T = G^-1 and the columns of B = T F."""
+    # w = F x + G u is the next velocity: u = T w - B x
     n, factor = len(G), Dense(G)
     T = [factor.solve([1.0 if i == j else ZERO for i in range(n)]) for j in range(n)]
     return T, [factor.solve(column) for column in zip(*F, strict=True)]
@@ -360,6 +361,7 @@ class DDPProblem:
         tree = kernel_tree(derivatives, self.model)
 
         def run(t: Any, q: Any, v: Any, u: Any, p: Any, h: Any) -> Any:
+            # v+ = v + h a(q, v, u): F = [h da/dq, 1 + h da/dv], G = h da/du
             found = derivatives(self.model, tree, list(q), list(v), self._forces(list(u)))
             by_q, by_v, by_tau = (
                 split_rows(found[k * n * n : (k + 1) * n * n], n) for k in range(3)
@@ -389,6 +391,7 @@ class DDPProblem:
         tree = kernel_tree(second, self.model)
 
         def run(q: Any, v: Any, u: Any, w: Any) -> Any:
+            # derivatives of w . a by (q, v) twice, and by u once: a is affine in u
             found = second(self.model, tree, list(q), list(v), self._forces(list(u)), list(w))
             qq, qv, vv, qu = (split_rows(found[k * n * n : (k + 1) * n * n], n) for k in range(4))
             xx = [[*qq[i], *qv[i]] for i in range(n)]
@@ -445,7 +448,7 @@ class DDPProblem:
 
     @property
     def fully_driven(self) -> bool:
-        """Whether every joint has a motor; then `full_drive` sweeps."""
+        """Whether every joint has a motor; then `velocity_step` sweeps."""
         return len(self.driven) == self.model.nv
 
     @cached_property
@@ -465,6 +468,7 @@ class DDPProblem:
             a = dynamics(self.model, trees[0], *at, self._forces(list(u)))
             found = derivatives(self.model, trees[1], *at, a)
             by_q, by_v, M = (split_rows(found[k * n * n : (k + 1) * n * n], n) for k in range(3))
+            # by inverse dynamics, no matrix is inverted: T = M / h, B = -dID/dq and T - dID/dv
             T = [[x / h for x in row] for row in M]
             B = [[-x for x in column] for column in zip(*by_q, strict=True)]
             B += [
@@ -510,7 +514,7 @@ class DDPProblem:
         return self._batch("absorbed", sizes, run)
 
     def velocity_sweep(self, rows: int) -> Any:
-        """Return the kernel of the backward sweep in next velocities; see `full_drive`."""
+        """Return the kernel of the backward sweep in next velocities."""
         n = self.model.nv
 
         def step(*lists: Numbers) -> list[Scalar]:
@@ -541,10 +545,12 @@ class DDPProblem:
         n = self.model.nv
 
         def run(T: Any, B: Any, L: Any, s: Any, u: Any, low: Any, high: Any) -> Any:
+            # k = -L^-T s for each solved column
             below = [[*L[i * (i - 1) // 2 : i * (i + 1) // 2], 1.0] for i in range(n)]
             k, K = force_gains(
                 split_rows(list(T), n), split_rows(list(B), n), below, split_rows(list(s), n)
             )
+            # smallest slack of u + k within the limits
             inside = u[0] + k[0] - low[0]
             for x, y, a, b in zip(u, k, low, high, strict=True):
                 for slack in (x + y - a, b - (x + y)):

@@ -83,10 +83,20 @@ def lqr(
             raise NotApplicableError("lqr: option 'dt'", where, fix)
         names, dt, (Q, R) = A.state_names, A.dt, weights
         A, B = A
-    elif dt is not None:
-        dt = step_length("lqr", dt)
+    else:
+        _refuse_missing("lqr", B, Q, R)
+        dt = None if dt is None else step_length("lqr", dt)
     with enough_memory("lqr", "a batch of systems"):
         return _gains(A, B, Q, R, dt, names)
+
+
+def _refuse_missing(function: str, B: Any, Q: Any, R: Any) -> None:
+    """Refuse matrices without all the others; only a linearisation brings B along."""
+    missing = [name for name, x in (("B", B), ("Q", Q), ("R", R)) if x is None]
+    if missing:
+        fix = f"write {function}(A, B, Q, R), or {function}(linearization, Q, R)"
+        where = f"{function} of a matrix A, without {' and '.join(missing)}"
+        raise ArgumentError(where, "A, B, Q and R", None, fix)
 
 
 def _gains(A: Any, B: Any, Q: Any, R: Any, dt: float | None, names: Sequence[str] | None) -> LQR:
@@ -282,9 +292,12 @@ def tvlqr(
         weights = [x for x in (B, Q, R, final) if x is not None]
         if not 2 <= len(weights) <= 3:
             fix = "write tvlqr(linearization, Q, R), or tvlqr(A, B, Q, R)"
-            raise ArgumentError("tvlqr of a linearisation", "Q and R", weights, fix)
+            got = f"{len(weights)} of them"
+            raise ArgumentError("tvlqr of a linearisation", "Q and R", got, fix)
         Q, R, final = (*weights, None)[:3]
         A, B = A
+    else:
+        _refuse_missing("tvlqr", B, Q, R)
     with enough_memory("tvlqr", "gains along a motion"):
         return _gains_along(A, B, Q, R, final)
 

@@ -14,7 +14,14 @@ from sixfold.arrays import Array, Shape
 from sixfold.choices import Callback, Search
 from sixfold.control.ddp import STATUSES, DDPState, StateLimits, Sweeps
 from sixfold.control.ddp_kernels import DDPProblem
-from sixfold.errors import ArgumentError, NotApplicableError, OptionError, visible, yes_or_no
+from sixfold.errors import (
+    ArgumentError,
+    NotApplicableError,
+    OptionError,
+    real_number,
+    visible,
+    yes_or_no,
+)
 from sixfold.model import Model
 from sixfold.quantities.dynamics import forward_dynamics
 from sixfold.quantities.energies import kinetic_energy, potential_energy
@@ -215,8 +222,7 @@ def optimal_control(
     yes_or_no(NAME, limits=limits, state_limits=state_limits)
     h, count = step_length(NAME, dt), step_count(NAME, "steps", steps)
     most = step_count(NAME, "iterations", iterations)
-    if not (isinstance(tolerance, float) and 0 < tolerance < math.inf):
-        raise OptionError(NAME, "tolerance", "a number > 0", tolerance)
+    tolerance = real_number(NAME, "tolerance", tolerance, "a number > 0", lambda x: x > 0)
     if cost is None and final_cost is None:
         fix = "pass cost=..., a function of (t, q, v, tau), or final_cost=..., one of (q, v)"
         raise ArgumentError(f"{NAME}: arguments 'cost' and 'final_cost'", "a function", None, fix)
@@ -251,8 +257,8 @@ def optimal_control(
         times = np.arange(count) * h
         sweeps = Sweeps(problem, h, times, parameters, low, high, method == "ddp", bounds)
         state = sweeps.start(_rows(arrays["q0"], lead, rows), _rows(arrays["v0"], lead, rows), u)
-        _minimise(sweeps, state, float(tolerance), most)
-        return _result(sweeps, state, lead, float(tolerance))
+        _minimise(sweeps, state, tolerance, most)
+        return _result(sweeps, state, lead, tolerance)
 
 
 def _minimise(sweeps: Sweeps, state: DDPState, tolerance: float, most: int) -> None:

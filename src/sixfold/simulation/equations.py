@@ -175,6 +175,7 @@ class Equations:
         dq, dv = list(dq), list(dv)
         if self.is_free_flight(t, q, v):
             model, tree, nv = self.model, self.tree or self.model.tree, self.model.nv
+            # correct the rotation of the step, then what position and velocity of the base lack
             before = model.positions(q), model.velocities(v[:nv])
             faster = [a + b for a, b in zip(v, dv, strict=True)]
             speeds = model.velocities(faster[:nv])
@@ -263,6 +264,7 @@ class ArrayEquations(Equations):
             return self._in_numpy(q, v, pushed, outside)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularPivotWarning)
+            # the plain call takes the prepared kernel
             if outside is None and self.method is None and self.backend is None:
                 return forward_dynamics(self.model, q, v, pushed)
             frame = {} if outside is None else {"f_ext_frame": self.f_ext_frame}

@@ -65,6 +65,7 @@ def ground_step(
     system: Any, model: Model, t: Scalar, q: Numbers, v: Numbers, h: Scalar
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return q and v after a step of length h; states of a controller follow the velocities."""
+    # v' = v + h a, then q' with v': semi-implicit Euler; joints with rotations have their own rule
     a = system.acceleration(t, q, v)
     moved: list[Scalar] = list(q)
     faster = [x + y * h for x, y in zip(v, a, strict=True)]
@@ -133,6 +134,7 @@ class Setup:
 
     def parts(self, row: Any) -> list[Any]:
         """Split states (..., size), or one list, into the parts of `carried`."""
+        # also for flat lists of symbols, which NumPy could not split
         ends = np.cumsum(self.state_sizes).tolist()
         spans = [slice(end - n, end) for n, end in zip(self.state_sizes, ends, strict=True)]
         return [row[span] if isinstance(row, list) else row[..., span] for span in spans]
@@ -227,11 +229,13 @@ class Setup:
             state: q, v, x, carry and residual in one list.
             push: joint forces besides those of the controller.
         """
+        # take the state apart from its end: residual, carry, controller
         q, v, *more = self.parts(state)
         worst = more.pop() if self.contacts is not None else []
         carry = more.pop() if self.compensated else []
         v = [*v, *(more[0] if more else [])]
         following: list[Any] = []
+        # a digital controller: forces of the start of the step, its next states at once
         if self.system.hold:
             system, following = system.zero_order_hold(t, q, v)
             v = v[: self.model.nv]
@@ -365,6 +369,7 @@ def prepare(
         refuse_large_scene(caller, model, scene)
     if system.inertias is None:
         refuse_singular(model)
+    # arrays: checked one by one, then together for their leading axes
     forces = open_loop_forces(caller, model, tau, steps)
     own = {
         "parameters": vector(caller, "parameters", system.parameters, "controller parameters"),
@@ -519,6 +524,7 @@ def stepper_of(
     traced = _tracings(setup)
     native = fixed and setup.system.backend != "numpy"
     kernel = None
+    # callbacks need kernels of their own where they are observed, or share a step with Python
     if record or len(traced) > 1:
         kernels = {name: each.kernel() for name, each in traced.items()}
         native = native and setup.model.nv > 0 and (not record or _is_small(setup))
@@ -560,6 +566,7 @@ def _is_small(setup: Setup) -> bool:
 
 def _tracings(setup: Setup) -> dict[str, Tracing]:
     """Return how the callbacks may be compiled, by name; none where NumPy is asked for."""
+    # what runs as Python may change what the compiled ones have read
     callbacks = [each for each in (setup.control, setup.force) if each is not None]
     if setup.system.backend == "numpy":
         return {}
@@ -595,6 +602,7 @@ def _numeric(setup: Setup, kernels: dict[str, Any], *, along: bool = False) -> A
     def constant(array: Array, axes: int) -> Array:
         return np.expand_dims(array, array.ndim - axes) if along else array
 
+    # a kernel takes all rows at once; Python takes them one by one
     given = {name: constant(x, CORE_AXES[name]) for name, x in setup.given.items()}
     rest = (given["parameters"],) if "parameters" in given else ()
     rows: dict[str, Any] = {}

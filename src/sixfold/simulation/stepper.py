@@ -159,7 +159,7 @@ def action_size(model: Model, control: Any, actions: Any) -> int:
             "leave it out, or pass control=...",
         )
         return model.nv
-    words = f"how many numbers an action has, from 1 to {MAX_ACTIONS}"
+    words = f"the size of an action, from 1 to {MAX_ACTIONS}"
     return whole_number("Stepper", "actions", actions, 1, MAX_ACTIONS, words)
 
 
@@ -212,6 +212,7 @@ class StepProgram:
 
     def _advance(self, n: Any, arrays: Sequence[Any]) -> tuple[list[Any], dict[str, Any], Any]:
         setup, count = self.setup, len(self.setup.state_sizes)
+        # the action takes the place of the joint forces, or comes before the law's parameters
         action = clip_action(arrays[count], self.bounds)
         named = dict(zip(self.fixed, arrays[count + 1 :], strict=True))
         given = dict(named)
@@ -260,6 +261,7 @@ class StepProgram:
 
     def _accumulate(self, *lists: Sequence[Any]) -> list[Any]:
         """Take one step on flat lists: state, sum, going; fixed arrays; action."""
+        # state, sum of rewards, whether the row still goes on; constants; the action of this step
         n = len(self.state)
         (n0,), *parts = lists[:n]
         (total,), (going,), action = lists[n], lists[n + 1], lists[-1]
@@ -390,7 +392,9 @@ class Stepper:
         arrays = prepared.setup.given
         if prepared.lead not in ((), self._lead):
             expected = f"leading axes {self._lead}, or no leading axes"
-            raise ShapeError("Stepper", "arrays", expected, prepared.lead, "fix rows")
+            fix = f"give one row for each of the {self.rows} robots, or one row for all"
+            raise ShapeError("Stepper", "arrays", expected, prepared.lead, fix)
+        # arrays that the user may write to between steps: copies, one for each row
         own = {name: self._own(arrays.get(name), axes) for name, axes in CORE_AXES.items()}
         self.parameters, self.inertias, self.f_ext = (
             own[name] for name in ("parameters", "inertias", "f_ext")
@@ -543,7 +547,9 @@ class Stepper:
         wanted = self._lead if rows is None else self._state[0][chosen].shape[:1]
         if lead not in ((), wanted):
             expected = f"leading axes {wanted}: one state for each row that is reset"
-            raise ShapeError("Stepper.reset", "q, v", expected, lead, "or pass one state for all")
+            raise ShapeError(
+                "Stepper.reset", "q, v", expected, lead, "pass one state for all, or one each"
+            )
         satisfy_constraints("Stepper.reset", self.model, arrays)
         self._write(chosen, arrays["q0"], arrays["v0"])
 
@@ -576,6 +582,7 @@ class Stepper:
             given = floats("Stepper.step", "action", action, self.actions, self.dtype, self._labels)
         if given.shape != (self.rows, self.actions):
             given = given[None] if given.shape == self._one_action else self._broadcast(given)
+        # the buffer of the step before the last: what the last step returned stays valid
         out, state, seen = self._buffers[0]
         run_kernel(self._kernel, (*self._state, given, *self._rest), (self.rows,), out)
         self._buffers.reverse()
@@ -622,6 +629,7 @@ class Stepper:
         if self._returns is None:
             where = f"a step of '{self.model.name}', which is too long to be compiled"
             raise NotApplicableError("Stepper.returns", where, "use step")
+        # all sequences start where the one robot is: its state broadcasts over them
         steps, one = given.shape[1], self.dtype.type(1)
         sums = [np.zeros((1, 1), self.dtype), np.full((1, 1), one)]
         rest = [x.reshape(1, -1) for x in self._rest]

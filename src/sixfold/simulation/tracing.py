@@ -172,11 +172,11 @@ class Tracing:
         callback = self.callback
         remembers = "remember" in self.reason or "two calls" in self.reason
         if self.compiled:
-            fix = "rewrite it, or leave compiled=True out to run it as Python"
+            fix = "use sixfold.math.if_positive instead of `if`, or leave compiled=True out"
         elif remembers:
-            fix = "rewrite it, or pass compiled=True if it remembers nothing"
+            fix = "keep no state between calls, or pass compiled=True if there is none"
         else:
-            fix = "rewrite it, without a memory and without a choice by value"
+            fix = "use sixfold.math.if_positive instead of `if`, and keep no state between calls"
         return CallbackError(
             f"{callback.caller}: {callback.name}{callback.takes} cannot be compiled",
             "a function built from arithmetic, sixfold functions and sixfold.math.if_positive, "

@@ -54,6 +54,7 @@ class Cone(NamedTuple):
         """Return the nearest force of the cone."""
         n, t, s = z
         r = sqrt(t * t + s * s + TINY)
+        # outside of the cone: n' (1, mu), the point of its edge nearest to (n, r)
         slide = positive((n + r * self.mu) * (1.0 / (1.0 + self.mu * self.mu)))
         sticks = n * self.mu - r
         k = if_positive(sticks, 1.0, slide * self.mu / r)
@@ -65,6 +66,8 @@ class Cone(NamedTuple):
         r = sqrt(t * t + s * s + TINY)
         over = 1.0 / r
         t, s = t * over, s * over
+        # a projects n on n, b couples n with the direction of sliding, c what sticking adds along
+        # it
         scale = 1.0 / (1.0 + self.mu * self.mu)
         slide = positive((n + r * self.mu) * scale)
         sticks, touches = n * self.mu - r, if_positive(slide, scale, 0.0)
@@ -83,6 +86,7 @@ class Cone(NamedTuple):
         mu, scale = self.mu, 1.0 / (1.0 + self.mu * self.mu)
 
         def at(alpha: Scalar) -> tuple[Scalar, Scalar]:
+            # half the slope of |t + alpha w|^2; r and its rate follow from it
             inner = tw + alpha * ww
             r = sqrt(positive(tt + alpha * (tw + inner)) + TINY)
             n = n0 + alpha * n1
@@ -90,6 +94,7 @@ class Cone(NamedTuple):
             rate, k = inner / r, slide * mu / r
             sticks = mu * n - r
             outward = n1 + mu * rate
+            # second derivative: along the edge of the cone, and across it by k
             curved = if_positive(slide, outward * outward * scale, 0.0) + k * (ww - rate * rate)
             return (
                 if_positive(sticks, n * n1 + inner, slide * n1 + k * inner),
@@ -236,6 +241,7 @@ class ContactProblem:
 
     def rates(self, d: Numbers) -> list[list[Scalar]]:
         """Return J d of each constraint."""
+        # J d by the motions of the bodies: no row of J is formed for contacts with the ground
         twists = self.space.twists(self.coordinates.expand(d))
         return [each.rows.rates(twists, d) for each in self.constraints]
 
@@ -259,6 +265,7 @@ class ContactProblem:
 
     def joint_forces(self, forces: Sequence[Numbers]) -> list[Scalar]:
         """Return J^T f."""
+        # contacts with the ground: sum their forces body by body, then one sweep to the base
         wrenches: dict[int, Force] = {}
         rest: list[Scalar] = [ZERO] * len(self.M)
         for each, f in zip(self.constraints, forces, strict=True):
@@ -275,6 +282,7 @@ class ContactProblem:
 
     def hessian(self, slopes: Sequence[Matrix]) -> Matrix:
         """Return M + J^T (slope / R) J."""
+        # contacts with the ground: a stiffness of their bodies, as if it were an inertia
         own: dict[int, ArticulatedInertia] = {}
         for each, W in zip(self.constraints, slopes, strict=True):
             if isinstance(each.rows, PointRows):
@@ -282,6 +290,7 @@ class ContactProblem:
                 own[body] = own[body] + K if body in own else K
         reduce = self.coordinates.reduce
         rows = [reduce(row) for row in self.space.stiffness(own)]
+        # couplings between joints act on both sides: rows were reduced above, now columns
         columns = [reduce(column) for column in zip(*rows, strict=True)]
         both = zip(self.M, columns, strict=True)
         H = [[x + y for x, y in zip(*pair, strict=True)] for pair in both]
@@ -292,9 +301,11 @@ class ContactProblem:
 
     def direction(self, slopes: Sequence[Matrix], g: Numbers) -> NewtonStep:
         """Return the step with H d = -g + K^T lam and K d = 0."""
+        # H d = -g by L^T D L in the order of the elimination tree
         factor = Factor.of(self.hessian(slopes), self.coordinates.parents)
         z, pull = factor.half([-x for x in g]), [ZERO] * len(g)
         if self.loops:
+            # loops stay closed: K d = 0 gives lam from K H^-1 K^T lam = K H^-1 g
             closed = Delassus(factor, self.loops)
             lam = closed.solve([-x for x in closed.along(z)])
             z = closed.add_forces(z, lam)
@@ -319,6 +330,7 @@ class ContactProblem:
             factors: by which constraints are softer in problems that are solved before.
         """
         n = len(a0)
+        # start at the free acceleration, where a - a0 and its momentum vanish: x = J a0 - asked
         sizes = [len(each.asked) for each in self.constraints]
         x0 = [
             [x - asked for x, asked in zip(part, each.asked, strict=True)]
@@ -326,6 +338,7 @@ class ContactProblem:
         ]
         some = total([each.active for each in self.constraints]) + 0.0
         numbers = [*[0.0] * (2 * n), *(number for part in x0 for number in part)]
+        # from soft to stiff, each problem begun where the one before has ended
         for problem in (*map(self.soften, factors), self):
             step = problem.newton_step(n, power, sizes)
             _, left, *numbers = repeat(rounds, step, [some, 0.0, *numbers], while_positive=0)
@@ -342,6 +355,7 @@ class ContactProblem:
             _, before, *numbers = carried
             e, Me, x = numbers[:n], numbers[n : 2 * n], _split(numbers[2 * n :], sizes)
             z = self.divide_by_softness(x)
+            # gradient g = M (a - a0) - J^T f, and the step that Newton's method takes from it
             f, slopes = self.project(z), self.slopes(z)
             g = [p - q for p, q in zip(Me, self.joint_forces(f), strict=True)]
             d, error, pull = self.direction(slopes, g)
@@ -352,6 +366,7 @@ class ContactProblem:
             y = self.rates(d)
             alpha = self._step_length(z, self.divide_by_softness(y), dot(d, Me), dot(d, Md))
 
+            # all that is carried is linear in a: update it instead of computing it anew
             e = [p + alpha * q for p, q in zip(e, d, strict=True)]
             Me = [p + alpha * q for p, q in zip(Me, Md, strict=True)]
             x = [
@@ -363,6 +378,7 @@ class ContactProblem:
             if not self.loops:
                 predicted = self._prediction_error(z, self.divide_by_softness(x), f, slopes)
                 error = if_positive(1.0 - alpha, error, predicted)
+            # relative residual, squared; stop at the tolerance, or where rounding hides any gain
             left = error / (power + dot(e, Me) + MIN_SQUARE)
             no_gain = if_positive(before, if_positive(before - left, 0.0, 1.0), 0.0)
             stalled = if_positive(STALLED**2 - left, no_gain, 0.0)
@@ -403,6 +419,8 @@ class ContactProblem:
                 first, second = first + p * scale, second + q * scale
             return first, second
 
+        # the slope at the start is negative; accept the full step where little of it is left at its
+        # end
         start, _ = at(0.0)
         enough = start * -SLOPE_LEFT
         end, bend = at(1.0)
@@ -455,6 +473,7 @@ def _sum(vectors: Iterable[Vector3]) -> Vector3:
 
 def _stiffness(rows: PointRows, W: Matrix) -> ArticulatedInertia:
     """Return [[P^T C P, P C], [-C P, C]] with C = D^T W D and P = arm x; D has the directions."""
+    # C = D^T W D: stiffness along world axes
     axes = range(3)
     D = [[exact(x) for x in direction] for direction in rows.directions]
     WD = [[dot(row, [d[m] for d in D]) for m in axes] for row in W]

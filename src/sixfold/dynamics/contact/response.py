@@ -42,6 +42,7 @@ CORRECTION = 0.1  # share of a penetration that a rigid contact removes in a ste
 
 def impedance(law: Law, depth: Scalar) -> Scalar:
     """Return d of a constraint that is violated by `depth`, from d0 to dwidth by a sigmoid."""
+    # MuJoCo's bounds on these numbers
     first, last, width, midpoint, power = law.solimp
     first, last, midpoint = (
         min(max(x, MIN_IMPEDANCE), MAX_IMPEDANCE) for x in (first, last, midpoint)
@@ -54,6 +55,7 @@ def impedance(law: Law, depth: Scalar) -> Scalar:
     if power == 1.0:
         way = x
     else:
+        # sigmoid of two power functions that meet at the midpoint
         low = _power(x, power) * (1.0 / midpoint ** (power - 1.0))
         high = 1.0 - _power(1.0 - x, power) * (1.0 / (1.0 - midpoint) ** (power - 1.0))
         way = if_positive(midpoint - x, low, high)
@@ -80,6 +82,7 @@ def gains(law: Law) -> tuple[float, float]:
 
     Negative numbers in solref are the stiffness and the damping themselves.
     """
+    # critically damped or not: k = 1 / (dmax T ratio)^2, b = 2 / (dmax T)
     last = min(max(law.solimp[1], MIN_IMPEDANCE), MAX_IMPEDANCE)
     time, ratio = law.solref
     if time <= 0:
@@ -104,6 +107,7 @@ def rebound(gap: Scalar, speed: Scalar, h: Scalar, restitution: float, slow: Sca
     The speed after the step is -e times that before it, or what just closes the gap; e = 0 below
     the speed `slow`, where bounces are those of the steps themselves.
     """
+    # speed that closes the gap in this step; a share of it where the bodies overlap already
     rate = gap / h
     after = if_positive(gap, -rate, rate * -CORRECTION)
     if restitution:
@@ -144,11 +148,13 @@ def contact_constraint(scene: Scene, at: ContactState, contact: ContactGeometry)
         body = touch.ball.body
         rows = PointRows(body, at.space.arm(body, contact.point), directions)
     else:
+        # a pair acts on all coordinates that move either body: rows over coordinates
         columns = jacobian(at.places, contact)
         rows = JointRows([at.reduce(along(columns, direction)) for direction in directions])
     speeds = rows.rates(at.twists, at.v)
     turning = bias(at.places, contact, at.qd)
     asked, active, R = _normal(scene, at, contact, speeds[0])
+    # tangential rows ask for rest: at once if rigid, by a damper if soft
     slips = [-(x / at.h) if scene.rigid else damping(touch.law, x) for x in speeds[1:]]
     asked_for = [
         x - direction.dot(turning) for x, direction in zip([asked, *slips], directions, strict=True)
@@ -168,6 +174,7 @@ def _normal(
         asked = reference(touch.law, d, gap, speed)
         return asked, if_positive(-gap, 1.0, 0.0), softness(d, touch.weight)
     assert at.h is not None, "rigid contacts need the length of a step"
+    # speed that gravity gives within two steps: bounces below it are not physical
     slow = sqrt(at.gravity.dot(at.gravity)) * (2.0 * at.h)
     reach = gap + (if_positive(speed, 0.0, speed) - slow) * at.h  # gravity may close it, too
     asked = rebound(gap, speed, at.h, scene.restitution, slow)
@@ -177,6 +184,7 @@ def _normal(
 def limit_constraint(at: ContactState, limit: JointLimit) -> Constraint:
     """Return the nearer limit of a joint."""
     q, v = at.q[limit.q], at.v[limit.v]
+    # distance from the nearer end; forces push towards the middle
     low, high = q - limit.lower, limit.upper - q
     side = if_positive(high - low, 1.0, -1.0)
     gap = if_positive(high - low, low, high) - limit.margin
@@ -248,6 +256,7 @@ def contact_response(
     constraints = [contact_constraint(scene, at, each) for each in found]
     joints = [limit_constraint(at, limit) for limit in scene.limits]
     joints += [friction_constraint(at, friction) for friction in scene.frictions]
+    # free acceleration a0 = L^-1 D^-1 z, with the forces of loops if there are any
     factor, z = motion.factor, motion.z
     if loops is not None:
         z = Delassus(factor, loops.rows).with_constraints(z, loops.asked)
@@ -287,6 +296,7 @@ def weights(places: Places, factor: Factor, body: int, center: Vector3, reduce: 
     """Return the mean inverse mass that is felt at a point of a body, over all directions."""
     if not body:
         return 0.0
+    # trace of J M^-1 J^T over three world axes
     columns = places.columns(body, center)
     axes = (Vector3(1.0, ZERO, ZERO), Vector3(ZERO, 1.0, ZERO), Vector3(ZERO, ZERO, 1.0))
     total: Scalar = 0.0

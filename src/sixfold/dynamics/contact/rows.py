@@ -78,6 +78,7 @@ class Places:
         """
         if not body:
             return ZERO3
+        # a free joint is the root of its tree
         root = self.tree.support(body)[0]
         rate = self.tree.joint[root].axes_rate(qd[root])
         bias: Vector3 = self.X0[root].E.T @ rate
@@ -93,6 +94,7 @@ def _contact(scene: Scene, places: Places, touch: Contact) -> ContactGeometry:
     ball, other = touch.ball, touch.other
     center = places.point(ball.body, ball.center)
     if other is None:
+        # the contact point lies halfway between the two surfaces
         distance, frame = scene.surface.meet(center)
         gap = distance - ball.radius if ball.radius else distance
         return ContactGeometry(touch, gap, center - frame.n * (gap * 0.5 + ball.radius), frame)
@@ -111,6 +113,7 @@ def _nearest(places: Places, other: SphereShape | CapsuleShape, center: Vector3)
         return places.point(other.body, other.center)
     start, end = places.point(other.body, other.start), places.point(other.body, other.end)
     along = end - start
+    # foot of the perpendicular, kept on the segment
     s = (center - start).dot(along) / along.dot(along)
     s = if_positive(s, if_positive(1.0 - s, s, 1.0), 0.0)
     return start + along * s
@@ -186,6 +189,7 @@ class JointSpace:
 
     def stiffness(self, own: Mapping[int, ArticulatedInertia]) -> Matrix:
         """Return J^T K J from a stiffness K on each body: the composite-body algorithm."""
+        # as the composite-body algorithm, with stiffness instead of inertia: H_ki = S_i . K S_k
         n, at = self.tree.nv, self.tree.velocity_slices
         H: Matrix = [[ZERO] * n for _ in range(n)]
         total = dict(own)

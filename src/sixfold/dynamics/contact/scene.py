@@ -185,6 +185,7 @@ class HeightGrid:
 
     def height(self, x: Scalar, y: Scalar) -> Scalar:
         """Return the height at a place."""
+        # along y for each line, then along x between the results
         (x0, y0), (dx, dy) = self.corner, self.spacing
         across = [_linear(row, (y - y0) / dy) for row in self.heights]
         return _linear(across, (x - x0) / dx)
@@ -207,6 +208,7 @@ def _below(height: Callable[[Scalar, Scalar], Scalar], p: Vector3) -> tuple[Scal
     def at(xy: Any) -> tuple[Scalar, ...]:
         return (height(*xy) + ZERO,)
 
+    # slopes a and b of the ground below p give its tangent plane
     (h,), (a,) = differentiate(at, (p.x, p.y), (1.0, ZERO))
     _, (b,) = differentiate(at, (p.x, p.y), (ZERO, 1.0))
     scale = 1.0 / sqrt(a * a + b * b + 1.0)

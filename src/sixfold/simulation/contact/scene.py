@@ -199,7 +199,7 @@ def _surface(ground: Ground) -> Surface:
     if again != first:
         where = "Ground: argument 'height', called twice with (x, y)"
         expected, got = "the same height both times", "something else at the second call"
-        fix = "write a function without a memory, a clock and random numbers"
+        fix = "keep no state between calls; use neither clock nor random numbers"
         raise CallbackError(where, expected, got, fix)
     return Heights(function, first)
 
