@@ -13,8 +13,8 @@ from sixfold.compiler.llvm.runtime.jit import WIDTHS
 SCRIPT = """
 import ctypes
 import numpy as np
+import llvmlite.binding as llvm
 import sixfold as sf
-from sixfold.compiler.llvm.runtime import jit
 
 kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
 asked = []
@@ -24,7 +24,7 @@ q, v = sf.random_state(model, 64, seed=0)
 right = sf.inverse_dynamics(model, q, v, v, backend="rolled")
 assert np.isfinite(right).all()
 
-jit._imports()["PyMem_RawMalloc"] = ctypes.cast(refuse, ctypes.c_void_p).value
+llvm.add_symbol("PyMem_RawMalloc", ctypes.cast(refuse, ctypes.c_void_p).value)
 other = sf.load("planar_chain:31")
 q, v = sf.random_state(other, 64, seed=0)
 spoiled = sf.inverse_dynamics(other, q, v, v, backend="rolled")
@@ -37,6 +37,7 @@ print("visible")
 
 WIDE = """
 import ctypes
+import llvmlite.binding as llvm
 import numpy as np
 import sixfold as sf
 from sixfold.compiler.graph import trace
@@ -48,7 +49,7 @@ from sixfold.compiler.llvm.runtime import jit
 kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
 asked = []
 refuse = kind(lambda size: asked.append(size))  # no memory for anybody
-jit._imports()["PyMem_RawMalloc"] = ctypes.cast(refuse, ctypes.c_void_p).value
+llvm.add_symbol("PyMem_RawMalloc", ctypes.cast(refuse, ctypes.c_void_p).value)
 
 
 def wide(columns, different):
