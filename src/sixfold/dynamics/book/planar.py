@@ -226,11 +226,13 @@ def _check_link(chain: PlanarChain, link: Any) -> None:
 
 
 class Skeleton(NamedTuple):
-    """Joint positions (x_0 .. x_n) and centres of mass (x_G1 .. x_Gn) at a configuration."""
+    """Joint positions (x_0 .. x_n), centres of mass (x_G1 .. x_Gn) and arms at a configuration."""
 
     joints: list[Point]
     centers: list[Point]
     theta: list[Scalar]
+    h_x: list[list[Scalar]]  #: h_xkj, the arm along link j on the way to the centre of link k.
+    h_y: list[list[Scalar]]  #: h_ykj.
 
 
 @_check_arguments
@@ -242,15 +244,18 @@ def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
         q: relative joint angles [rad], n numbers or (..., n).
 
     Returns:
-        Positions of the joints (x_0 .. x_n) and of the centres of mass [m], and absolute angles
-        [rad]: lists, or arrays (..., n + 1, 2), (..., n, 2) and (..., n).
+        Positions of the joints (x_0 .. x_n) and of the centres of mass [m], absolute angles [rad],
+        and the arms h_xkj and h_ykj [m]: lists, or arrays (..., n + 1, 2), (..., n, 2), (..., n)
+        and twice (..., n, n).  The velocity of centre k is sum over j of (-h_ykj, h_xkj) dtheta_j.
 
     Example:
         >>> import numpy as np, sixfold as sf
         >>> chain = sf.planar.PlanarChain(m=[1.0, 1.0], I=[0.0, 0.0], l=[1.0, 1.0])
-        >>> joints, centers, angles = sf.planar.skeleton(chain, [0.0, np.pi / 2])
-        >>> np.array(joints, float).round(3).tolist()
+        >>> found = sf.planar.skeleton(chain, [0.0, np.pi / 2])
+        >>> np.array(found.joints, float).round(3).tolist()
         [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
+        >>> np.array(found.h_x, float).round(3).tolist()
+        [[0.5, 0.0], [1.0, 0.0]]
     """
     joints: list[Point] = [(ZERO, ZERO)]
     centers: list[Point] = []
@@ -263,7 +268,14 @@ def skeleton(chain: PlanarChain, q: Numbers) -> Skeleton:
         joints.append((x + chain.l[k] * c, y + chain.l[k] * s))
         centers.append((x + u * c - w * s, y + u * s + w * c))
         theta.append(angle)
-    return Skeleton(joints, centers, theta)
+
+    # h_kj: along link j from joint to joint, for j = k to the centre of mass, none beyond
+    n = range(chain.n)
+    ends = [[joints[j + 1] if j < k else centers[k] for j in range(k + 1)] for k in n]
+    h_x, h_y = (
+        [[ends[k][j][c] - joints[j][c] if j <= k else ZERO for j in n] for k in n] for c in (0, 1)
+    )
+    return Skeleton(joints, centers, theta, h_x, h_y)
 
 
 @_check_arguments
@@ -330,9 +342,8 @@ def skeleton_bias(
         for k in range(i, chain.n):
             rx, ry = x.centers[k][0] - x.joints[i][0], x.centers[k][1] - x.joints[i][1]
             for j in range(k + 1):
-                end = x.joints[j + 1] if j < k else x.centers[k]
-                hx, hy = end[0] - x.joints[j][0], end[1] - x.joints[j][1]
-                total = total + chain.m[k] * (ry * hx - rx * hy) * (rates[j] * rates[j])
+                lever = ry * x.h_x[k][j] - rx * x.h_y[k][j]
+                total = total + chain.m[k] * lever * (rates[j] * rates[j])
             total = total - chain.m[k] * (rx * gravity[1] - ry * gravity[0])
         b.append(total)
     return b
