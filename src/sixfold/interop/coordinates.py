@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,55 +20,31 @@ from sixfold.scalar import together
 from sixfold.spatial.rotations import matrices_to_quaternions, quaternions_to_matrices
 
 
-class JointMap(Protocol):
-    """One joint: `q` and `x` are Sixfold's, shapes (..., nq) and (..., nv); primed, the other's."""
+class JointMap:
+    """One joint: `q` and `x` are Sixfold's, shapes (..., nq) and (..., nv); here both are alike."""
 
     def q_to(self, q: Array) -> Array:
         """Return the position in the other convention."""
-        ...
+        return q
 
     def q_from(self, q: Array) -> Array:
         """Return the position in Sixfold's convention."""
-        ...
+        return q
 
     def velocity(self, q: Array, x: Array) -> Array:
-        """Return B(q) x."""
-        ...
+        """Return B(q) x, the velocity in the other convention."""
+        return x
 
     def velocity_transpose(self, q: Array, x: Array) -> Array:
         """Return B(q)^T x."""
-        ...
+        return x
 
     def acceleration_bias(self, q: Array, v: Array) -> Array:
         """Return dB/dt v."""
-        ...
-
-
-class Same:
-    """The same coordinates in both."""
-
-    def q_to(self, q: Array) -> Array:
-        """Return q."""
-        return q
-
-    def q_from(self, q: Array) -> Array:
-        """Return q."""
-        return q
-
-    def velocity(self, q: Array, x: Array) -> Array:
-        """Return x."""
-        return x
-
-    def velocity_transpose(self, q: Array, x: Array) -> Array:
-        """Return x."""
-        return x
-
-    def acceleration_bias(self, q: Array, v: Array) -> Array:
-        """Return zero."""
         return np.zeros_like(v)
 
 
-class CosSin(Same):
+class CosSin(JointMap):
     """An angle here, its cosine and sine there (Pinocchio's continuous joints)."""
 
     def q_to(self, q: Array) -> Array:
@@ -80,7 +56,7 @@ class CosSin(Same):
         return np.arctan2(q[..., 1:], q[..., :1])
 
 
-class ScalarFirst(Same):
+class ScalarFirst(JointMap):
     """A quaternion xyzw here, wxyz there (MuJoCo's ball joint)."""
 
     def q_to(self, q: Array) -> Array:
@@ -92,7 +68,7 @@ class ScalarFirst(Same):
         return np.roll(q, -1, -1)
 
 
-class LinearFirst(Same):
+class LinearFirst(JointMap):
     """A free joint: (omega; v) here, (v; omega) there, both in the body (Pinocchio)."""
 
     def velocity(self, q: Array, x: Array) -> Array:
@@ -102,7 +78,7 @@ class LinearFirst(Same):
     velocity_transpose = velocity
 
 
-class WorldLinear:
+class WorldLinear(JointMap):
     """A free joint as MuJoCo has it: wxyz; velocity of the origin in world axes, then body omega.
 
     The acceleration there is the rate of the origin's velocity: R (a + omega x v).
@@ -132,7 +108,7 @@ class WorldLinear:
         return np.concatenate([lin, np.zeros_like(lin)], -1)
 
 
-class BodyPlane:
+class BodyPlane(JointMap):
     """A planar joint: rates of x, y, theta here; there cosine and sine, velocities in the body."""
 
     def q_to(self, q: Array) -> Array:
@@ -238,7 +214,7 @@ class Converter:
     @together("Converter.v_to")
     def v_to(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the velocity in the other library's coordinates, shape (..., other nv)."""
-        return self._convert_rates("v_to", q, v)
+        return self._convert_rates("v_to", q, v, "velocity")
 
     @together("Converter.v_from")
     def v_from(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -256,14 +232,16 @@ class Converter:
 
         MuJoCo's free joint counts the rate of a velocity in world axes, so v matters as well.
         """
-        moved = self._convert_rates("a_to", q, a)
-        return moved + self._drift("a_to", q, v)
+        # d(B v)/dt = B a + dB/dt v
+        moved = self._convert_rates("a_to", q, a, "velocity")
+        return moved + self._convert_rates("a_to", q, v, "acceleration_bias")
 
     @together("Converter.a_from")
     def a_from(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return the acceleration in Sixfold's coordinates, shape (..., nv)."""
         rate = _check("a_from", "a", a, self.nv)
-        drift = self._drift("a_from", self.q_from(q), self.v_from(q, v))
+        state = self.q_from(q), self.v_from(q, v)
+        drift = self._convert_rates("a_from", *state, "acceleration_bias")
         return self.v_from(q, rate - drift)
 
     @together("Converter.solve_from")
@@ -281,7 +259,8 @@ class Converter:
         there = _check("solve_from", "M", M, self.nv, self.nv)
         still = _check("solve_from", "bias", bias, self.nv)
         forces = self._rates("solve_from", "tau", tau)
-        rest = _apply(there, self._drift("solve_from", q, v)) + still
+        drift = self._convert_rates("solve_from", q, v, "acceleration_bias")
+        rest = _apply(there, drift) + still
         right = forces - self.tau_from(at, rest)
         try:
             found = np.linalg.solve(self.mass_matrix_from(at, there), right[..., None])
@@ -441,23 +420,17 @@ class Converter:
         names = self.model.coordinates.v_names
         return _check(function, argument, x, self.model.nv, names=names)
 
-    def _convert_rates(self, function: str, q: ArrayLike, x: ArrayLike) -> Array:
+    def _convert_rates(self, function: str, q: ArrayLike, x: ArrayLike, method: str) -> Array:
+        """Return what a method of the joint maps makes of velocities or accelerations."""
         at = self._columns(self._positions(function, q), "nq")
-        given = self._rates(function, function[0], x)
+        argument = "a" if function == "a_to" and method == "velocity" else "v"
+        given = self._rates(function, argument, x)
 
-        def turn(piece: Piece, part: Array) -> Array:
-            return piece.map.velocity(at[piece.body], part)
+        def convert(piece: Piece, part: Array) -> Array:
+            converted: Array = getattr(piece.map, method)(at[piece.body], part)
+            return converted
 
-        return self._stack(self._columns(given, "nv"), given.shape[:-1], self.nv, "v", turn)
-
-    def _drift(self, function: str, q: ArrayLike, v: ArrayLike) -> Array:
-        at = self._columns(self._positions(function, q), "nq")
-        given = self._rates(function, "v", v)
-
-        def drift(piece: Piece, part: Array) -> Array:
-            return piece.map.acceleration_bias(at[piece.body], part)
-
-        return self._stack(self._columns(given, "nv"), given.shape[:-1], self.nv, "v", drift)
+        return self._stack(self._columns(given, "nv"), given.shape[:-1], self.nv, "v", convert)
 
     def _stack(
         self,
@@ -582,7 +555,7 @@ def _pinocchio_map(joint: Joint, kind: str, nq: int) -> JointMap | None:
         return BodyPlane()
     if (joint.nq, joint.nv, nq) == (1, 1, 2):
         return CosSin()
-    return Same() if joint.nq == nq else None
+    return JointMap() if joint.nq == nq else None
 
 
 # -- MuJoCo
@@ -636,7 +609,7 @@ def _mujoco_map(joint: Joint, kinds: list[int]) -> JointMap | None:
         return WorldLinear() if kinds == [FREE] else None
     if isinstance(joint, Spherical):
         return ScalarFirst() if kinds in ([BALL], [FREE]) else None
-    return Same() if joint.nq == joint.nv and BALL not in kinds else None
+    return JointMap() if joint.nq == joint.nv and BALL not in kinds else None
 
 
 def _mujoco_site(model: Model, other: Any, b: int, name: str) -> Site | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -16,7 +17,7 @@ from sixfold.formats.files import read
 from sixfold.formats.mjcf import collect_warnings, disabled_effects, mujoco_package
 from sixfold.formats.mjcf_arrays import model_from_arrays, model_name, names_of
 from sixfold.formats.xml import Element, parse
-from sixfold.interop.constraints import refusal, split_loop
+from sixfold.interop.model_parts import floats, refusal, rotational_inertia, split_loop
 from sixfold.model import (
     Body,
     Cylindrical,
@@ -230,17 +231,22 @@ def compile_spec(mujoco: Any, spec: Any, model: Model) -> Any:
     Raises:
         NotApplicableError: if MuJoCo refuses it, with its words.
     """
-    try:
-        with collect_warnings(mujoco, []):
-            compiled = spec.compile()
-    except ValueError as error:
-        raise NotApplicableError(
-            "to_mujoco",
-            f"model '{model.name}': MuJoCo says: {' '.join(str(error).split())}",
-            "change what MuJoCo refuses",
-        ) from None
+    with _quote_refusal(mujoco, "to_mujoco", f"model '{model.name}'"):
+        compiled = spec.compile()
     _set_rests(compiled, model)
     return compiled
+
+
+@contextmanager
+def _quote_refusal(mujoco: Any, where: str, what: str) -> Iterator[None]:
+    """Raise what MuJoCo refuses as an error of the library; warnings are dropped."""
+    try:
+        with collect_warnings(mujoco, []):
+            yield
+    except ValueError as error:
+        words = " ".join(str(error).split())
+        fix = "change what MuJoCo refuses"
+        raise NotApplicableError(where, f"{what}: MuJoCo says: {words}", fix) from None
 
 
 def _add_body(mujoco: Any, parent: Any, body: Body) -> Any:
@@ -276,11 +282,11 @@ def _parts(joint: Joint, name: str) -> list[tuple[str, Any]]:
     """Return the joints of MuJoCo that make one joint."""
     match joint:
         case Revolute():
-            return [(HINGE, _vector(joint.axis))]
+            return [(HINGE, floats(joint.axis))]
         case Prismatic():
-            return [(SLIDE, _vector(joint.axis))]
+            return [(SLIDE, floats(joint.axis))]
         case Cylindrical():
-            return [(HINGE, _vector(joint.axis)), (SLIDE, _vector(joint.axis))]
+            return [(HINGE, floats(joint.axis)), (SLIDE, floats(joint.axis))]
         case Planar():
             return [(SLIDE, X), (SLIDE, Y), (HINGE, Z)]
         case Universal():
@@ -325,10 +331,10 @@ def _check_free(body: Body) -> None:
 
 def _set_inertia(body: Any, inertia: Inertia) -> None:
     """Write mass, centre and principal moments; MuJoCo's own diagonalisation has fewer digits."""
-    xx, yy, zz, xy, xz, yz = (float(x) for x in inertia.about_center)
-    moments, axes = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    if not any((xy, xz, yz)):
-        moments, axes = np.array([xx, yy, zz]), np.eye(3)
+    matrix = rotational_inertia(inertia)
+    moments, axes = np.linalg.eigh(matrix)
+    if not any(matrix[np.triu_indices(3, 1)]):  # already along the axes of the body
+        moments, axes = np.diag(matrix), np.eye(3)
     if np.linalg.det(axes) < 0:
         axes[:, 0] *= -1
     body.mass = float(inertia.m)
@@ -347,13 +353,8 @@ def _set_rests(compiled: Any, model: Model) -> None:
             compiled.qpos_spring[start : start + 4] = np.roll(rest / np.linalg.norm(rest), 1)
 
 
-def _vector(axis: Any) -> Any:
-    return np.array([float(x) for x in axis])
-
-
 def _pose(X: Transform) -> tuple[Any, Any]:
-    rotation = np.array([[float(x) for x in row] for row in X.E.T])
-    return [float(x) for x in X.r], np.roll(matrices_to_quaternions(rotation), 1)
+    return [float(x) for x in X.r], np.roll(matrices_to_quaternions(floats(X.E.T)), 1)
 
 
 # -- files as MuJoCo reads them
@@ -366,14 +367,8 @@ def mujoco_from_mjcf(path: Path) -> Any:
         NotApplicableError: if MuJoCo refuses the file, with its words.
     """
     mujoco = mujoco_package()
-    try:
-        with collect_warnings(mujoco, []):
-            return mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        words = " ".join(str(error).split())
-        raise NotApplicableError(
-            "MuJoCo", f"'{path}': it says: {words}", "change what MuJoCo refuses"
-        ) from None
+    with _quote_refusal(mujoco, "compare_with", f"file '{path}'"):
+        return mujoco.MjModel.from_xml_path(str(path))
 
 
 def mujoco_from_urdf(path: Path, floating_base: str | None = None) -> Any:
@@ -392,18 +387,12 @@ def mujoco_from_urdf(path: Path, floating_base: str | None = None) -> Any:
     mujoco = mujoco_package()
     root = parse(read(path), str(path))
     text = _without_shapes(root)
-    try:
-        with collect_warnings(mujoco, []):
-            spec = mujoco.MjSpec.from_string(text)
-            if floating_base is not None:
-                root_body = spec.worldbody.first_body()
-                root_body.add_joint(name=floating_base, type=mujoco.mjtJoint.mjJNT_FREE)
-            return spec.compile()
-    except ValueError as error:
-        words = " ".join(str(error).split())
-        raise NotApplicableError(
-            "MuJoCo", f"'{path}': it says: {words}", "change what MuJoCo refuses"
-        ) from None
+    with _quote_refusal(mujoco, "compare_with", f"file '{path}'"):
+        spec = mujoco.MjSpec.from_string(text)
+        if floating_base is not None:
+            root_body = spec.worldbody.first_body()
+            root_body.add_joint(name=floating_base, type=mujoco.mjtJoint.mjJNT_FREE)
+        return spec.compile()
 
 
 def _without_shapes(root: Element) -> str:
@@ -454,9 +443,8 @@ def add_equalities(mujoco: Any, spec: Any, model: Model, bodies: list[Any]) -> N
 
 def _site(spec: Any, bodies: list[Any], body: int, X: Transform, name: str) -> str:
     carrier = spec.worldbody if body < 0 else bodies[body]
-    rotation = np.array([[float(x) for x in row] for row in X.E.T])
-    wxyz = np.roll(matrices_to_quaternions(rotation), 1)
-    carrier.add_site(name=name, pos=[float(x) for x in X.r], quat=wxyz)
+    position, wxyz = _pose(X)
+    carrier.add_site(name=name, pos=position, quat=wxyz)
     return name
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from sys import float_info
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, UnknownNameError
-from sixfold.interop.constraints import split_loop
+from sixfold.interop.model_parts import floats, rotational_inertia, split_loop
 from sixfold.lazy import missing, optional
 from sixfold.model import (
     Cylindrical,
@@ -106,11 +106,11 @@ def _depth_first(model: Model) -> list[int]:
 def _joint_model(pin: Any, joint: Joint, name: str) -> Any:
     match joint:
         case Revolute():
-            return pin.JointModelRevoluteUnaligned(_vector(joint.axis))
+            return pin.JointModelRevoluteUnaligned(floats(joint.axis))
         case Prismatic():
-            return pin.JointModelPrismaticUnaligned(_vector(joint.axis))
+            return pin.JointModelPrismaticUnaligned(floats(joint.axis))
         case Helical():
-            return pin.JointModelHelicalUnaligned(_vector(joint.axis), float(joint.pitch))
+            return pin.JointModelHelicalUnaligned(floats(joint.axis), float(joint.pitch))
         case Spherical():
             return pin.JointModelSpherical()
         case Translational():
@@ -118,7 +118,7 @@ def _joint_model(pin: Any, joint: Joint, name: str) -> Any:
         case Free():
             return pin.JointModelFreeFlyer()
         case Cylindrical():
-            axis = _vector(joint.axis)
+            axis = floats(joint.axis)
             parts = [pin.JointModelRevoluteUnaligned(axis), pin.JointModelPrismaticUnaligned(axis)]
         case Planar():
             parts = [pin.JointModelPX(), pin.JointModelPY(), pin.JointModelRZ()]
@@ -134,21 +134,13 @@ def _joint_model(pin: Any, joint: Joint, name: str) -> Any:
     return whole
 
 
-def _vector(axis: Any) -> Any:
-    return np.array([float(x) for x in axis])
-
-
 def se3_of(pin: Any, X: Transform) -> Any:
     """Return a placement as a `pinocchio.SE3`."""
-    rotation = np.array([[float(x) for x in row] for row in X.E.T])
-    return pin.SE3(rotation, np.array([float(x) for x in X.r]))
+    return pin.SE3(floats(X.E.T), floats(X.r))
 
 
 def _inertia_model(pin: Any, inertia: Inertia) -> Any:
-    center = np.array([float(x) for x in inertia.center])
-    xx, yy, zz, xy, xz, yz = (float(x) for x in inertia.about_center)
-    rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return pin.Inertia(float(inertia.m), center, rotational)
+    return pin.Inertia(float(inertia.m), floats(inertia.center), rotational_inertia(inertia))
 
 
 def pinocchio_constraints(model: Model, robot: Any) -> list[Any]:
@@ -275,24 +267,16 @@ def _joint(joint: Any, name: str) -> Joint:
         return Free()
     if kind == "Spherical":
         return Spherical()
-    for prefix, make in (
-        ("RevoluteUnaligned", Revolute),
-        ("RevoluteUnboundedUnaligned", Revolute),
-        ("PrismaticUnaligned", Prismatic),
-    ):
-        if kind == prefix:
-            return make(_axis(joint))
+    if kind.endswith("Unaligned") and kind.startswith(("Revolute", "Prismatic")):
+        holder = joint.extract() if hasattr(joint, "extract") else joint
+        make_joint = Revolute if kind.startswith("Revolute") else Prismatic
+        return make_joint([float(x) for x in holder.axis])
     for prefix, make in (("RUB", Revolute), ("R", Revolute), ("P", Prismatic)):
         if kind.startswith(prefix) and kind[len(prefix) :] in _AXES:
             return make(_AXES[kind[len(prefix) :]])
     raise NotApplicableError(
         "from_pinocchio", f"joint '{name}' of type {joint.shortname()}", "lock the joint first"
     )
-
-
-def _axis(joint: Any) -> Sequence[float]:
-    holder = joint.extract() if hasattr(joint, "extract") else joint
-    return [float(x) for x in holder.axis]
 
 
 def _transform(placement: Any) -> Transform:

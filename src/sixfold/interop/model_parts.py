@@ -1,4 +1,4 @@
-"""Constraints of a model in other libraries: equality constraints of MuJoCo, and Pinocchio's own.
+"""Parts of a model as arrays, and its constraints as MuJoCo and Pinocchio know them.
 
 Both know points and welds.  A hinge is two points on its axis, one row more than it needs.
 """
@@ -6,12 +6,26 @@ Both know points and welds.  A hinge is two points on its axis, one row more tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError
 from sixfold.model import Constraint, Fixed, Loop, Revolute, Spherical
 from sixfold.scalar import exact
-from sixfold.spatial import Transform
+from sixfold.spatial import Inertia, Transform, to_array
+
+
+def floats(numbers: Any) -> Array:
+    """Return numbers of the model, a vector or the rows of a matrix, as an array of floats."""
+    return np.array(to_array(numbers), float)
+
+
+def rotational_inertia(inertia: Inertia) -> Array:
+    """Return the 3x3 inertia about the centre of mass."""
+    return floats(inertia.about_center.matrix())
+
 
 ARM = 1.0  #: Distance of a hinge's two points along its axis [m].
 
