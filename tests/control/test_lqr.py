@@ -121,7 +121,7 @@ BAD = [
     ((A, B, 1, -1.0), sf.errors.NumberError, "'R' is not positive definite"),
     ((A, "B", 1, 1), sf.errors.NumberError, "'B'"),
     ((A, B, 1j, 1), sf.errors.NumberError, "'Q'"),
-    ((A, B, 1, None), sf.errors.NumberError, "'R'"),
+    ((A, B, 1, None), sf.errors.ArgumentError, "without R"),
     (
         (UNREACHED, B, 1, 1),
         sf.errors.NotApplicableError,
