@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend, FixedStep, ForceFrame
+from sixfold.choices import FixedStep, ForceFrame
 from sixfold.errors import NotApplicableError, OptionError, visible
 from sixfold.lazy import optional
 from sixfold.model import Model, Tree
 from sixfold.quantities import readings
 from sixfold.quantities.derivatives import forward_dynamics_derivatives
 from sixfold.quantities.dynamics import forward_dynamics
-from sixfold.runtime import plain_argument, quantity
+from sixfold.runtime import plain_argument
+from sixfold.runtime.public import call_of
 from sixfold.runtime.quantity import page, refuse_constraints
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix
@@ -519,42 +520,23 @@ def linearize(
     return Linearization(A, B, model, at, speed, push, dt, integrator)
 
 
-@quantity("4 nv nv", "2 nv nv", reading=rate_derivatives, solves=True, part_of="linearize")
-def _rate_matrices(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ArrayLike | None = None,
-    *,
-    f_ext_frame: ForceFrame = "world",
-    out: _Two | None = None,
-    backend: Backend | None = None,
-) -> _Two:
-    """Return the numbers of A and B in continuous time."""
-    raise NotImplementedError
-
-
-@quantity(
+_COMMON: dict[str, Any] = {"part_of": "linearize", "solves": True}
+#: The numbers of A and B in continuous time.
+_rate_matrices = call_of(
+    rate_derivatives,
     "4 nv nv",
     "2 nv nv",
-    reading=step_derivatives,
-    options={"integrator": tuple(INTEGRATORS)},
-    solves=True,
-    part_of="linearize",
+    arrays="q v tau f_ext",
+    keywords={"f_ext_frame": "world"},
+    **_COMMON,
 )
-def _step_matrices(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    dt: ArrayLike,
-    f_ext: ArrayLike | None = None,
-    *,
-    integrator: FixedStep,
-    f_ext_frame: ForceFrame = "world",
-    out: _Two | None = None,
-    backend: Backend | None = None,
-) -> _Two:
-    """Return the numbers of A and B of one step."""
-    raise NotImplementedError
+#: The numbers of A and B of one step.
+_step_matrices = call_of(
+    step_derivatives,
+    "4 nv nv",
+    "2 nv nv",
+    arrays="q v tau dt f_ext",
+    keywords={"integrator": STANDARD_INTEGRATOR, "f_ext_frame": "world"},
+    options={"integrator": tuple(INTEGRATORS)},
+    **_COMMON,
+)

@@ -24,7 +24,8 @@ from sixfold.quantities import readings
 from sixfold.quantities.configurations import random_state
 from sixfold.quantities.readings import page
 from sixfold.quantities.regressors import regressor
-from sixfold.runtime import per_model, quantity, require_model
+from sixfold.runtime import per_model, require_model
+from sixfold.runtime.public import call_of
 from sixfold.scalar import Scalar, Zero
 from sixfold.show import block, folded, plain, table
 from sixfold.symbolic.polynomial import MAX_WORK, Polynomial
@@ -179,20 +180,7 @@ def _base_call(model: Model) -> Callable[..., Array]:
         found = readings.regressor(*arguments)
         return [found[k] for k in places]
 
-    @quantity(f"nv {len(columns)}", reading=base_page, part_of="base_regressor")
-    def call(
-        model: Model,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        out: Array | None = None,
-        backend: Backend | None = None,
-    ) -> Array:
-        """Return the columns."""
-        raise NotImplementedError
-
-    return call
+    return call_of(base_page, f"nv {len(columns)}", part_of="base_regressor", arrays="q v a")
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def integrate(
         >>> np.allclose(q[3:7], (0, 0, np.sqrt(0.5), np.sqrt(0.5)))
         True
     """
+    # each joint steps along its own group: x + v, or x times exp(v)
     dq = v if dt is None else [x * dt for x in v]
     return _join_by_joint(model, lambda joint, x, dx: joint.step(x, dx), q, dq)
 
@@ -147,6 +148,7 @@ def random_state(
     try:
         q = _positions(model, count, rng)
         lower, upper = model.lower_position, model.upper_position
+        # coordinates with two finite limits are drawn between them
         limited = np.isfinite(lower) & np.isfinite(upper)
         q[:, limited] = rng.uniform(lower[limited], upper[limited], (count, int(limited.sum())))
         v = rng.standard_normal((count, model.nv))
@@ -166,6 +168,7 @@ def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
     if any(own):
         rows = [[x for joint in joints for x in joint.random(rng)] for _ in range(count)]
         return np.array(rows, float).reshape(count, model.nq)
+    # all states at once: uniform numbers, and quaternions from normal ones
     far = np.array([x for joint in joints for x in joint.sampling_range()])
     q = np.empty((count, model.nq))
 
@@ -178,6 +181,7 @@ def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
     for _, part in model.coordinates.quaternions:
         spread(done, part.start)
         done = part.stop
+        # a normalised Gaussian vector is a uniform rotation
         turn = rng.standard_normal((count, 4))
         q[:, part] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
     spread(done, model.nq)

@@ -258,6 +258,7 @@ def rows_of(model: Any, q: Numbers, v: Numbers | None) -> list[Any]:
     found: list[Any] = constrained.rows(model.tree, model.constraints, x, xd)
     if not model.couplings:
         return found
+    # J T in the coordinates of the leading joints
     tree = model.tree
     at = tree.velocity_slices
     return [row._replace(J=model.gather({i: row.J[at[i]] for i in tree.bodies})) for row in found]
@@ -288,16 +289,20 @@ def solve(
     constraints load.  With `stabilization` = alpha, rows obey g'' + 2 alpha g' + alpha^2 g = 0
     (Baumgarte).
     """
+    # the trunk keeps the bodies that constraint forces act on
     loaded = model.tree.bodies if whole else constrained.loaded_bodies(model.constraints)
     motion = free_motion(model, q, v, tau, f_ext, frame, loaded)
     M, z = motion.factor, motion.z
+    # G lam = -(gamma + J a_free) with G = J M^-1 J^T
     rows = rows_of(model, q, v)
     G = delassus.Delassus(M, [row.J for row in rows])
     b = [-(row.gamma + x) for row, x in zip(rows, G.along(z), strict=True)]
+    # Baumgarte: gap'' + 2 alpha gap' + alpha^2 gap = 0
     if stabilization is not None:
         alpha = stabilization
         for k, row in enumerate(rows):
             b[k] = b[k] - alpha * (2.0 * dot(row.J, v) + alpha * row.gap)
+    # a = M^-1 (tau - C + J^T lam)
     lam = G.solve(b)
     return Solution(M, G, motion.outward(G.with_forces(z, lam)), lam)
 
@@ -329,15 +334,18 @@ def free_motion(
     Under couplings the whole matrix is factorised.
     """
     if model.couplings:
+        # couplings make the matrix dense: factor it as a whole
         M = factor_mass_matrix(model, q)
         C = bias_force(model, q, v, f_ext, f_ext_frame=frame)
         return trunk.FreeMotion(M, M.half(Column(tau) - Column(C)))
     tree = model.tree
     x, xd = model.positions(q), model.velocities(v)
+    # bias forces at zero acceleration, by one sweep over the bodies
     forces = external_forces(model, x, f_ext, frame)
     passive = passive_forces(tree, x, xd)
     net = {i: t - passive[i] for i, t in model.velocities(tau).items()}
     Xup, S, pA, *_ = sweep.body_forces(tree, x, xd, tree.zero_velocities(), forces)
+    # articulated bodies up to the loaded ones
     return trunk.eliminate(tree, Xup, S, pA, net, loaded).motion()
 
 
@@ -347,6 +355,7 @@ def motion_at_rest(model: Any, q: Numbers, loaded: Collection[int]) -> Any:
         return trunk.FreeMotion(factor_mass_matrix(model, q), [ZERO] * model.nv)
     tree = model.tree
     x, none = model.positions(q), tree.zero_velocities()
+    # placements and motion subspaces alone: nothing moves and no force acts
     Xup, S = tree.table(), tree.table()
     for i in tree.bodies:
         XJ, S[i], _, _ = tree.joint[i].calc(x[i], none[i])
@@ -371,18 +380,21 @@ def constrained_derivatives(
     n = model.nv
     M, G, a, lam = at
 
+    # J^T lam with lam fixed, and J a + gamma with a fixed
     def pulls(q: Numbers, v: Numbers) -> list[Scalar]:
         """Return J^T lam and J a + gamma."""
         rows = rows_of(model, q, v)
         forces = [dot([row.J[k] for row in rows], lam) for k in range(n)]
         return [*forces, *(dot(row.J, a) + row.gamma for row in rows)]
 
+    # M da - J^T dlam = b with J da = -c
     def column(b: Sequence[Scalar], c: Sequence[Scalar]) -> list[Scalar]:
         """Return da of M da - J^T dlam = b, J da = -c."""
         z = M.half(b)
         dlam = G.solve([-(x + y) for x, y in zip(c, G.along(z), strict=True)])
         return M.outward(G.with_forces(z, dlam))
 
+    # one column for each direction of the tangent space
     by_q, by_v, by_tau = [], [], []
     for t in range(n):
         e: list[Scalar] = [1.0 if k == t else ZERO for k in range(n)]

@@ -47,9 +47,11 @@ def contact_dynamics(
     Mass matrix and bias are those of `tree`, which may be the reduced one; places of contact are
     taken on the model's own.
     """
+    # dry friction is a row of the contact problem, not a force known beforehand
     if scene.frictions:
         still = tuple(Column.zero(len(each)) for each in tree.friction)
         tree = replace(tree, friction=still, friction_negative=still)
+    # motion without contact, and where contact forces can act
     loaded = scene.bodies(tree) | constrained.loaded_bodies(model.constraints)
     on = ModelOnTree(model, tree)
     motion = free_motion(on, q, v, tau, f_ext, frame, loaded)
@@ -59,6 +61,7 @@ def contact_dynamics(
     space = JointSpace(places, scene.ground_bodies - {0})
     qd = model.velocities(v)
     at = ContactState(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
+    # constraint rows hold exactly, next to the soft contacts
     loops = None
     if model.constraints:
         rows = rows_of(on, q, v)
@@ -95,10 +98,12 @@ def eliminate(model: Model, scene: Scene) -> Elimination:
     if model.couplings:
         return Elimination(range(-1, nv - 1), range(1, nv + 1))
     tree = model.tree
+    # the mass matrix couples a degree of freedom with its ancestors
     pairs = [touch for touch in scene.touches if touch.other is not None]
     coupled: list[set[int]] = [set(path(tree.dof_parent, k)) for k in range(nv)]
     if not pairs:
         return Elimination(tree.dof_parent, [1 + len(row) for row in coupled])
+    # a contact between two bodies couples all that move either of them
     at = tree.velocity_slices
     for pair in pairs:
         assert pair.other is not None
@@ -106,6 +111,7 @@ def eliminate(model: Model, scene: Scene) -> Elimination:
         moved = sorted(k for j in bodies for k in range(at[j].start, at[j].stop))
         for n, k in enumerate(moved):
             coupled[k].update(moved[:n])
+    # symbolic factorization from the tips: fill-in goes to the nearest coupled one
     parents = [-1] * nv
     for k in reversed(range(nv)):
         if coupled[k]:
@@ -147,6 +153,7 @@ def inverse_masses(
 ) -> tuple[Callable[[int, Numbers3], float], Callable[[int], float]]:
     """Return the inverse mass at a point of a body, and at a joint coordinate, as functions."""
     tree = model.tree
+    # J M^-1 J^T of one point or one joint, by half a solve
     factor, reduce = factor_mass_matrix(ModelOnTree(model, tree), q), _reduction(model)
     places = Places(tree, model.positions(q))
 

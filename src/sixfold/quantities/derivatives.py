@@ -135,6 +135,7 @@ def forward_dynamics_derivatives(
         ((2, 2), True)
     """
     if model.constraints:
+        # loops: differentiate M a + C = tau + J^T lam and J a + gamma = 0
         at = constraints.solve(model, q, v, tau, f_ext, f_ext_frame, whole=True)
         Q, V, _ = inverse_dynamics_derivatives(model, q, v, at.a, f_ext, f_ext_frame=f_ext_frame)
         return constraints.constrained_derivatives(model, q, v, at, Q, V)
@@ -232,6 +233,7 @@ def forward_dynamics_second_derivatives(
     factor, a = _solve(model, q, v, tau, None, "world")
     Q, V, _ = inverse_dynamics_derivatives(model, q, v, a)
     by_q, by_v = _solve_columns(model, q, v, factor, Q, V, closed=True)
+    # second derivatives of eta . tau at the accelerations of forward dynamics
     qq, qv, vv, qa = inverse_dynamics_second_derivatives(model, q, v, a, factor.solve(weights))
     mixed, damped = _product(qa, by_q), _product(qa, by_v)
     by_tau = [factor.solve(row) for row in qa]
@@ -267,10 +269,12 @@ def _solve_columns(
     Columns of a floating base in closed form, if there are no forces fixed in the world.
     """
     known: tuple[dict[int, Any], ...] = ({}, {})
+    # columns of a free base are known in closed form
     if closed and not model.couplings:
         known = forward.base_columns(model.tree, model.positions(q), model.velocities(v))
     found = []
     for matrix, given in zip((Q, V), known, strict=True):
+        # the others are -M^-1 times a column
         columns = [
             [*[ZERO] * 3, *given[c], *[ZERO] * (model.nv - 6)]
             if c in given

@@ -76,6 +76,7 @@ def inverse_dynamics(
     tree = model.tree
     x, xd = model.positions(q), model.velocities(v)
     forces = external_forces(model, x, f_ext, f_ext_frame)
+    # recursive Newton-Euler
     tau, _ = joint_forces(tree, x, xd, model.velocities(a), forces)
     # damping, friction and springs
     passive = passive_forces(tree, x, xd)
@@ -182,6 +183,7 @@ def inverse_mass_matrix(
         >>> np.allclose(sf.inverse_mass_matrix(arm, q) @ sf.mass_matrix(arm, q), np.eye(6))
         True
     """
+    # a tree needs no factorization
     if not model.couplings:
         return articulated.inverse_mass_matrix(model.tree, model.positions(q))
     # under couplings by the factor of the reduced matrix
@@ -216,6 +218,7 @@ def bias_force(
         >>> np.allclose(tau, sf.inverse_dynamics(arm, q, v, a))
         True
     """
+    # literal zeros: their products are left out when the function is traced
     still = [ZERO] * model.nv
     return inverse_dynamics(model, q, v, still, f_ext, f_ext_frame=f_ext_frame)
 
@@ -235,6 +238,7 @@ def gravity_force(model: Model, q: ArrayLike, **options: Unpack[InertiaOptions[A
          [4.905]]
     """
     tree = model.tree
+    # ID(q, 0, 0) without springs and friction
     still = tree.zero_velocities()
     tau, _ = joint_forces(tree, model.positions(q), still, still, kinematics.no_forces(tree))
     return model.gather(tau)
@@ -260,6 +264,7 @@ def coriolis_matrix(
         True
     """
     tree = model.tree
+    # T^T C T under couplings
     full = coriolis(tree, model.positions(q), model.velocities(v))
     return model.coordinates.reduce(full, tree.velocity_slices) if model.couplings else full
 
@@ -268,6 +273,7 @@ def external_forces(model: Any, q: Table, f_ext: Numbers | None, frame: str) -> 
     """Return the external force on each body in body coordinates."""
     if f_ext is None:
         return kinematics.no_forces(model.tree)
+    # forces in world axes act about the world origin
     given = model.wrenches(f_ext)
     return given if frame == "body" else kinematics.forces_from_world(model.tree, q, given)
 
@@ -282,6 +288,7 @@ def factor_mass_matrix(model: Any, q: Numbers) -> Any:
 
 
 def _by_crba(tree: Tree, q: Table, qd: Table, tau: Table, f_ext: Table) -> Table:
+    # M a = tau - C
     C, _ = joint_forces(tree, q, qd, tree.zero_velocities(), f_ext)
     L, D = ltdl(dense(tree, crba(tree, q)), tree.dof_parent)
     rhs = [x for i in tree.bodies for x in tau[i] - C[i]]
@@ -326,6 +333,7 @@ def stabilized_dynamics(
     """Return accelerations; `stabilization` is the rate at which gaps of constraints close."""
     on = ModelOnTree(model, tree)
     if model.constraints:
+        # loops: gaps decay with the rate of the stabilization
         found: list[Scalar] = constraints.solve(on, q, v, tau, f_ext, frame, stabilization).a
         return found
     return forward_dynamics(on, q, v, tau, f_ext, f_ext_frame=frame, method=method)

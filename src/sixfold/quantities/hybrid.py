@@ -207,9 +207,11 @@ def _by_mass_matrix(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return accelerations and forces under couplings, by the reduced mass matrix."""
     n = range(model.nv)
+    # M a + C = tau with the known accelerations moved into C
     known = [a[k] if k in rows else ZERO for k in n]
     C = inverse_dynamics(model, q, v, known, f_ext, f_ext_frame=frame)
     b = [C[k] if k in rows else C[k] - tau[k] for k in n]
+    # free rows give accelerations, the others forces
     found = _solver(model, mass_matrix(model, q), rows)(b)
     accelerations = [a[k] if k in rows else found[k] for k in n]
     return accelerations, [found[k] if k in rows else tau[k] for k in n]

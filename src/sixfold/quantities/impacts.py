@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, Unpack, overload
 
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend
 from sixfold.dynamics import kinematics
 from sixfold.errors import (
     ArgumentError,
@@ -21,8 +20,8 @@ from sixfold.errors import (
 from sixfold.model import ImpactPoint, Model, Tree
 from sixfold.quantities.dynamics import factor_mass_matrix
 from sixfold.runtime.lazy_import import LazyModule
-from sixfold.runtime.public import common_arguments, quantity
-from sixfold.runtime.quantity import ModelOnTree, Numbers
+from sixfold.runtime.public import call_of, common_arguments
+from sixfold.runtime.quantity import InertiaOptions, ModelOnTree, Numbers
 from sixfold.scalar import ZERO, Scalar, dot, exact
 from sixfold.spatial import Transform, Vector3
 
@@ -50,9 +49,7 @@ def impact(
     points: _Points,
     *,
     residual: Literal[False] = False,
-    inertias: ArrayLike | None = None,
-    out: _Two | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[_Two]],
 ) -> _Two: ...
 
 
@@ -64,9 +61,7 @@ def impact(
     points: _Points,
     *,
     residual: Literal[True],
-    inertias: ArrayLike | None = None,
-    out: _Three | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[_Three]],
 ) -> _Three: ...
 
 
@@ -78,9 +73,7 @@ def impact(
     points: _Points,
     *,
     residual: bool = False,
-    inertias: ArrayLike | None = None,
-    out: _Two | _Three | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[InertiaOptions[_Two | _Three]],
 ) -> _Two | _Three:
     """Return the velocities after an impact at points, and the impulses there.
 
@@ -120,20 +113,13 @@ def impact(
     """
     if not isinstance(residual, bool):
         raise OptionError("impact", "residual", (True, False), residual)
-    call = _impact(_points("impact", points), residual)
-    found: _Two | _Three = call(model, q, v, inertias=inertias, out=out, backend=backend)
+    found: _Two | _Three = _impact(_points("impact", points), residual)(model, q, v, **options)
     return found
 
 
 @common_arguments
 def delassus_matrix(
-    model: Model,
-    q: ArrayLike,
-    points: _Points,
-    *,
-    inertias: ArrayLike | None = None,
-    out: Array | None = None,
-    backend: Backend | None = None,
+    model: Model, q: ArrayLike, points: _Points, **options: Unpack[InertiaOptions[Array]]
 ) -> Array:
     """Return J M^-1 J^T at points: how fast unit impulses make them move.
 
@@ -159,63 +145,31 @@ def delassus_matrix(
         >>> G.shape, np.allclose(G[0, 0], 0.5**2 / 0.27)
         ((3, 3), True)
     """
-    call = _delassus_matrix(_points("delassus_matrix", points))
-    return call(model, q, inertias=inertias, out=out, backend=backend)
+    return _delassus_matrix(_points("delassus_matrix", points))(model, q, **options)
 
 
 @lru_cache(maxsize=MAX_SETS)
 def _impact(points: tuple[ImpactPoint, ...], residual: bool) -> Callable[..., Any]:
     """Return the call for a set of points."""
-    scalars = ("",) if residual else ()
-
-    @quantity(
-        "nv",
-        f"{len(points)} 3",
-        *scalars,
-        reading=partial(_impact_numbers, points=points, residual=residual),
-        part_of="impact",
-        solves=True,
-        refuses=partial(_refuse_unknown, points),
-    )
-    def call(
-        model: Model,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        inertias: ArrayLike | None = None,
-        out: Any = None,
-        backend: Backend | None = None,
-    ) -> Any:
-        """Return velocities and impulses, and the residual."""
-        raise AssertionError("the reading computes it")
-
-    return call
+    sizes = ("nv", f"{len(points)} 3", *([""] if residual else []))
+    reading = partial(_impact_numbers, points=points, residual=residual)
+    return _call(reading, *sizes, part_of="impact", arrays="q v", points=points)
 
 
 @lru_cache(maxsize=MAX_SETS)
 def _delassus_matrix(points: tuple[ImpactPoint, ...]) -> Callable[..., Array]:
     """Return the call for a set of points."""
     n = 3 * len(points)
+    reading = partial(_delassus_numbers, points=points)
+    return _call(reading, f"{n} {n}", part_of="delassus_matrix", arrays="q", points=points)
 
-    @quantity(
-        f"{n} {n}",
-        reading=partial(_delassus_numbers, points=points),
-        part_of="delassus_matrix",
-        solves=True,
-        refuses=partial(_refuse_unknown, points),
-    )
-    def call(
-        model: Model,
-        q: ArrayLike,
-        *,
-        inertias: ArrayLike | None = None,
-        out: Array | None = None,
-        backend: Backend | None = None,
-    ) -> Array:
-        """Return the matrix."""
-        raise AssertionError("the reading computes it")
 
-    return call
+def _call(
+    reading: Callable[..., Any], *sizes: str, points: tuple[ImpactPoint, ...], **given: str
+) -> Callable[..., Any]:
+    refuses = partial(_refuse_unknown, points)
+    keywords = {"inertias": None}
+    return call_of(reading, *sizes, keywords=keywords, solves=True, refuses=refuses, **given)
 
 
 def _points(function: str, points: Any) -> tuple[ImpactPoint, ...]:
@@ -283,9 +237,11 @@ def _impact_numbers(
     """Return velocities v + M^-1 J^T p, all impulses in world axes, and the residual."""
     on = ModelOnTree(model, tree)
     struck = _struck(on, q, points)
+    # G = J M^-1 J^T by half solves: Y = L^-T J^T
     J = [row for each in struck for row in each.rows]
     factor = factor_mass_matrix(on, q)
     Y = [factor.half(row) for row in J]
+    # velocities at the points; Newton's law of restitution scales the normal one
     b: list[Scalar] = []
     contacts = []
     for point, each in zip(points, struck, strict=True):
@@ -295,11 +251,14 @@ def _impact_numbers(
         contacts.append(
             algorithm.ImpactContact(tuple(range(count, len(b))), point.friction, point.sticks)
         )
+    # impulses in the friction cones, and how well they satisfy the law
     p, error = algorithm.impulses(Y, factor.reciprocals, b, contacts, _scale(factor, Y, struck))
+    # v' = v + M^-1 J^T p
     y: list[Scalar] = [ZERO] * model.nv
     for value, row in zip(p, Y, strict=True):
         y = [total + value * x for total, x in zip(y, row, strict=True)]
     after = [x + dx for x, dx in zip(v, factor.outward(factor.scaled(y)), strict=True)]
+    # impulses along the axes of the world
     in_world = [
         sum((p[r] * d[k] for r, d in zip(c.rows, each.directions, strict=True)), ZERO)
         for c, each in zip(contacts, struck, strict=True)
@@ -315,6 +274,7 @@ def _delassus_numbers(
     on = ModelOnTree(model, tree)
     struck = _struck(on, q, points)
     rows = [row for each in struck for row in (*each.rows, *each.more)]
+    # G = Y^T D^-1 Y is symmetric: compute one half
     factor = factor_mass_matrix(on, q)
     Y = [factor.half(row) for row in rows]
     scaled = [factor.scaled(y) for y in Y]
@@ -339,6 +299,7 @@ def _struck(model: Any, q: Numbers, points: Sequence[ImpactPoint]) -> list[_Stru
         ]
 
     result = []
+    # velocity rows at each point; between two bodies the difference of both
     for point in points:
         k, placement = model.locate(point.frame)
         X = Transform.translation([exact(x) for x in point.position]) @ placement @ X0[k + 1]
@@ -364,6 +325,7 @@ def _axes(point: ImpactPoint) -> list[Vector3]:
     """
     n = Vector3(*map(exact, point.normal))
     x, y, z = map(float, point.normal)
+    # the tangent is normal to the y axis, unless that is nearly the normal
     if abs(y) <= 0.75:
         length = (x * x + z * z) ** 0.5
         t = Vector3(exact(z / length), ZERO, exact(-x / length))
@@ -375,6 +337,7 @@ def _axes(point: ImpactPoint) -> list[Vector3]:
 
 def _scale(factor: Any, Y: Matrix, struck: Sequence[_Struck]) -> Scalar:
     """Return the mean of G's diagonal over all directions, and a little of all joints."""
+    # rows that friction leaves out count, so that the scale does not jump
     more = [factor.half(row) for each in struck for row in each.more]
     total = sum((dot(y, factor.scaled(y)) for y in (*Y, *more)), ZERO)
     return total / (3 * len(struck)) + LEVER_SQUARED * sum(factor.reciprocals)

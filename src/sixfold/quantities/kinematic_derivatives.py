@@ -69,6 +69,7 @@ def jacobian_derivatives(
     """
     body, placement = body_and_placement(model, name)
     placement, x = at_point(point, placement), model.positions(q)
+    # H[j, k] is the derivative of column j along dof k
     _, H, express_here = _jacobian_and_rates(model, x, body, placement, frame)
     shown = {at: six(express_here(m)) for at, m in H.items()}
     # row by row: d J[r, j] / dq_k, reduced by couplings
@@ -125,6 +126,7 @@ def frame_velocity_derivatives(
         for j in J:
             total = total + H[j, k] * rates[j]
         by_q[k] = total
+    # row by row; d(J v)/dv is J itself
     result: list[Scalar] = []
     for columns in (by_q, J):
         shown = {k: six(express_here(m)) for k, m in columns.items()}
@@ -164,6 +166,7 @@ def integrate_derivatives(
     def move(joint: Any, x: Numbers, xd: Numbers) -> Any:
         return joint.step(x, [speed * scale for speed in xd])
 
+    # each joint alone: the blocks of different joints are zero
     def rows(joint: Any, x: Numbers, xd: Numbers) -> tuple[Matrix, Matrix]:
         end = move(joint, x, xd)
         along = [joint.rate(x, unit) for unit in joints.units(joint.nv)]
@@ -200,6 +203,7 @@ def difference_derivatives(
         True
     """
 
+    # dual numbers along q0, then along q1
     def rows(joint: Any, x: Numbers, y: Numbers) -> tuple[Matrix, Matrix]:
         ones = joints.units(joint.nv)
         return (
@@ -370,6 +374,7 @@ def _jacobian_and_rates(
     """Return the columns of a Jacobian, their derivatives, and how to express both."""
     tree = model.tree
     if frame not in FRAMES:
+        # the axes of a named frame move themselves: their motion is subtracted
         found = algorithms.columns(tree, q, body, Transform.identity())
         other, its_placement = body_and_placement(model, frame)
         own = algorithms.columns(tree, q, other, its_placement).J
@@ -379,6 +384,7 @@ def _jacobian_and_rates(
     H = algorithms.jacobian_derivatives(found, _RATES[frame])
     if frame == "body":
         return found.J, H, lambda m: m
+    # columns in body coordinates are expressed in the world at the end
     X0 = placement @ transforms(tree, q)[1][body] if body else placement
     return found.J, H, lambda m: express(m, X0, frame)
 
@@ -410,6 +416,7 @@ def _rate(function: Callable[..., Any], at: Numbers, along: Numbers) -> list[Sca
 def _blocks(model: Model, found: list[tuple[Matrix, Matrix]]) -> tuple[Matrix, ...]:
     """Return two block-diagonal matrices from the columns of each joint's blocks."""
     result: tuple[Matrix, ...] = tuple([[ZERO] * model.nv for _ in range(model.nv)] for _ in "qv")
+    # joint by joint on the diagonal
     for full, which in zip(result, (0, 1), strict=True):
         for free, blocks in zip(model.coordinates.free, found, strict=True):
             for c, column in enumerate(blocks[which], free.v.start):

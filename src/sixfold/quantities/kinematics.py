@@ -133,6 +133,7 @@ def frame_velocity(
     if not body:
         return [ZERO] * 6
     x = model.positions(q)
+    # the velocity of the body, then in the axes and at the point that is asked for
     vel, _ = kinematics.motions(tree, x, model.velocities(v), tree.zero_velocities())
     if frame not in FRAMES:
         return transform_to(model, x, frame)(body) @ vel[body]
@@ -178,6 +179,7 @@ def body_accelerations(
     tree = model.tree
     x = model.positions(q)
     vel, acc = kinematics.motions(tree, x, model.velocities(v), model.velocities(a))
+    # a + omega x v: the acceleration of the body's origin
     if kind == "classical":
         table = tree.table()
         for i in tree.bodies:
@@ -221,6 +223,7 @@ def jacobian(
     body, placement = body_and_placement(model, name)
     placement = at_point(point, placement)
     x = model.positions(q)
+    # joints between the base and the body move it, all others have zero columns
     columns = {i: [Motion.zero()] * tree.joint[i].nv for i in tree.bodies}
     if frame not in FRAMES:
         X = transform_to(model, x, frame)(body)
@@ -324,6 +327,7 @@ def point_force(
     result: list[Scalar] = [ZERO] * (6 * model.nb)
     body, placement = body_and_placement(model, frame)
     if body:
+        # n = r x f about the world origin
         X = at_point(point, placement) @ kinematics.transforms(tree, model.positions(q))[1][body]
         result[6 * body - 6 : 6 * body] = six(Force.at_point(Vector3(*force), X.r))
     return result

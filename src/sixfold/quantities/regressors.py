@@ -9,12 +9,12 @@ from typing import Any, Unpack, get_args
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
-from sixfold.choices import Backend, JointColumn
+from sixfold.choices import JointColumn
 from sixfold.dynamics.passive import unit_passive_force
 from sixfold.errors import OptionError
 from sixfold.model import Model, Tree
 from sixfold.runtime.lazy_import import LazyModule
-from sixfold.runtime.public import common_arguments, quantity
+from sixfold.runtime.public import call_of, common_arguments, quantity
 from sixfold.runtime.quantity import Numbers, Options, page
 from sixfold.scalar import ZERO, Scalar
 
@@ -112,8 +112,7 @@ def joint_regressor(
     a: ArrayLike,
     *,
     columns: Sequence[JointColumn] = ("viscous", "dry"),
-    out: Array | None = None,
-    backend: Backend | None = None,
+    **options: Unpack[Options[Array]],
 ) -> Array:
     """Return what one unit of friction, offset, rotor or spring of each joint coordinate adds.
 
@@ -137,7 +136,7 @@ def joint_regressor(
         >>> print(sf.identification.joint_regressor(pendulum, [0.0], [0.5], [2.0], columns=columns))
         [[0.5 1.  2. ]]
     """
-    return _joint_call(_columns(columns))(model, q, v, a, out=out, backend=backend)
+    return _joint_call(_columns(columns))(model, q, v, a, **options)
 
 
 def _columns(given: Any) -> tuple[str, ...]:
@@ -155,20 +154,7 @@ def _joint_call(columns: tuple[str, ...]) -> Callable[..., Array]:
     """Return the call for some columns."""
     reading = partial(_unit_forces, columns=columns)
 
-    @quantity(f"nv {len(columns)}", reading=reading, part_of="joint_regressor")
-    def call(
-        model: Model,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        out: Array | None = None,
-        backend: Backend | None = None,
-    ) -> Array:
-        """Return the columns."""
-        raise AssertionError("the reading computes it")
-
-    return call
+    return call_of(reading, f"nv {len(columns)}", part_of="joint_regressor", arrays="q v a")
 
 
 @page()

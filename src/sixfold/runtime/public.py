@@ -67,8 +67,6 @@ def quantity(
     rolls: bool = False,
     options: Mapping[str, Choices] | None = None,
     place: str = "name",
-    reading: Callable[..., Any] | None = None,
-    part_of: str | None = None,
     **properties: Any,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a public function of arrays from one that computes the numbers of one state.
@@ -84,42 +82,86 @@ def quantity(
         options: words of keyword arguments that are not in `OPTIONS`, or a function that checks
             what was given.
         place: the parameter that names a body or frame, if there is one.
-        reading: computes it instead of the body: takes the model, a tree and flat lists.
-        part_of: the public function, of another package, that this one works for: messages name
-            it, and it is no quantity of its own.
         properties: other fields of `Quantity`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = full_signature(function, len(outputs))
+        name, signature = function.__name__, full_signature(function, len(outputs))
         parameters = signature.parameters
-        arrays = tuple(name for name in parameters if name in ARRAYS)
-        words = {**OPTIONS, **(options or {})}
-        choices = {n: words[n] for n in parameters if n in words and n != place}
-        row = Quantity(
-            part_of or function.__name__,
-            reading or Reading(function, arrays, joint_space, rolls),
-            outputs,
-            arrays,
-            frozenset(n for n in arrays if parameters[n].default is None),
-            choices,
-            frozenset(n for n in choices if parameters[n].default is None),
-            place if place in parameters else None,
-            **properties,
-        )
+        arrays = tuple(n for n in parameters if n in ARRAYS)
+        reading = Reading(function, arrays, joint_space, rolls)
+        row = _row(name, reading, outputs, parameters, options, place, properties)
         made = _public(function, row, signature)
-        if part_of is None:
-            made.__doc__ = complete_docstring(function, parameters, len(outputs))
-            QUANTITIES[row.name], PUBLIC[row.name] = row, made
-            PUBLIC_NAMES.add(row.name)
+        made.__doc__ = complete_docstring(function, parameters, len(outputs))
+        QUANTITIES[name], PUBLIC[name] = row, made
+        PUBLIC_NAMES.add(name)
         return made
 
     return decorate
 
 
+def call_of(
+    reading: Callable[..., Any],
+    *outputs: str,
+    part_of: str,
+    arrays: str,
+    keywords: Mapping[str, Any] | None = None,
+    options: Mapping[str, Choices] | None = None,
+    **properties: Any,
+) -> Callable[..., Any]:
+    """Return a function of arrays for a reading that works for a public function.
+
+    It is no quantity of its own: messages name the public function.
+
+    Args:
+        reading: takes the model, a tree and flat lists.
+        outputs: sizes of the axes of each result for one state.
+        part_of: name of the public function.
+        arrays: names of its arrays; external forces and inertias may be left out.
+        keywords: its keyword arguments and their defaults, in addition to `out` and `backend`.
+        options: words of keyword arguments that are not in `OPTIONS`.
+        properties: other fields of `Quantity`.
+    """
+    kind = inspect.Parameter
+    named = {n: kind(n, kind.POSITIONAL_OR_KEYWORD) for n in ("model", *arrays.split())}
+    if "f_ext" in named:
+        named["f_ext"] = named["f_ext"].replace(default=None)
+    for name, default in {**(keywords or {}), "out": None, "backend": None}.items():
+        named[name] = kind(name, kind.KEYWORD_ONLY, default=default)
+    row = _row(part_of, reading, outputs, named, options, "", properties)
+    return _public(reading, row, inspect.Signature([*named.values()]))
+
+
+def _row(
+    name: str,
+    reading: Callable[..., Any],
+    outputs: tuple[str, ...],
+    parameters: Mapping[str, inspect.Parameter],
+    options: Mapping[str, Choices] | None,
+    place: str,
+    properties: Mapping[str, Any],
+) -> Quantity:
+    """Return the row of a function: its parameters are known by their names."""
+    arrays = tuple(n for n in parameters if n in ARRAYS)
+    words = {**OPTIONS, **(options or {})}
+    choices = {n: words[n] for n in parameters if n in words and n != place}
+    absent = frozenset(n for n, p in parameters.items() if p.default is None)
+    return Quantity(
+        name,
+        reading,
+        outputs,
+        arrays,
+        absent.intersection(arrays),
+        choices,
+        absent.intersection(choices),
+        place if place in parameters else None,
+        **properties,
+    )
+
+
 def _public(
-    function: Callable[P, R], row: Quantity, signature: inspect.Signature
-) -> Callable[P, R]:
+    function: Callable[..., Any], row: Quantity, signature: inspect.Signature
+) -> Callable[..., Any]:
     """Return the public function: the fast call for plain arrays, `general` for everything else.
 
     The call is written out, because Python binds an explicit signature faster than it packs and
@@ -147,22 +189,22 @@ def _public(
         other = f"({other} if sparse is False else sparse_call({arguments}, sparse))"
     first, second = (_call_text(k, required, extra, targets) for k in (0, 1))
     done = f"(result := {first}) is not None or (result := {second}) is not None"
-    text = f"""def {function.__name__}({", ".join([*positional, "*", *keyword])}):
+    text = f"""def {row.name}({", ".join([*positional, "*", *keyword])}):
  try: ready = prepared.get(({key},)) if {fast} else None
  except TypeError: ready = None  # an option that cannot be a key
  return result if ready is not None and ({done}) else {other}
 """
     # the return statement gets the number of the decorator's line
-    code = function.__code__
+    code = getattr(function, "func", function).__code__  # of a partial function as well
     lines = "\n" * max(0, code.co_firstlineno - 4)
     names: dict[str, Any] = {"prepared": row.prepared, "row": row, "general": general}
     names |= {"no_arrays": (None,) * len(row.outputs), "sparse_call": sparse_call}
     exec(compile(lines + text, code.co_filename, "exec"), names)
-    made: Any = names[function.__name__]
+    made: Any = names[row.name]
     update_wrapper(made, function)
-    made.__defaults__ = function.__defaults__
-    defaults = {n: parameters[n].default for n in keyword}
-    made.__kwdefaults__ = {n: x for n, x in defaults.items() if x is not inspect.Parameter.empty}
+    defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+    made.__defaults__ = tuple(defaults[n] for n in positional if n in defaults)
+    made.__kwdefaults__ = {n: defaults[n] for n in keyword if n in defaults}
     made.__annotations__ = {n: p.annotation for n, p in parameters.items()}
     made.__annotations__["return"] = signature.return_annotation
     made.__signature__ = signature
@@ -222,6 +264,8 @@ def complete_docstring(
 
 def common_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function public that is no quantity: add the texts of common arguments."""
-    function.__doc__ = complete_docstring(function)
+    signature = full_signature(function)
+    function.__doc__ = complete_docstring(function, signature.parameters)
+    function.__signature__ = signature  # type: ignore[attr-defined]
     PUBLIC_NAMES.add(function.__name__)
     return function

@@ -57,29 +57,31 @@ COMMON_OPTIONS = {"inertias": None, "sparse": False, "out": None, "backend": Non
 _GROUPS = {kind.__name__: kind for kind in (Options, InertiaOptions, SparseOptions)}
 
 
-def full_signature(function: Callable[..., Any], results: int = 1) -> inspect.Signature:
-    """Return the signature of a quantity's function with the common keywords spelled out.
+def full_signature(function: Callable[..., Any], results: int | None = None) -> inspect.Signature:
+    """Return the signature of a function with the common keywords spelled out.
 
     Args:
         function: takes them as `**options: Unpack[Options[...]]`, or has none.
-        results: how many arrays it returns, and takes as `out`.
+        results: how many arrays it returns, and takes as `out`; by default as annotated.
     """
     signature = inspect.signature(function)
     *own, last = signature.parameters.values()
     if last.kind is not last.VAR_KEYWORD:
         return signature
     # the annotation is read as text: evaluating all of them would slow down the import
-    named = re.search(r"\w*Options\b", str(last.annotation))
-    group = _GROUPS[named[0]] if named else Options
-    array = "Array" if results == 1 else f"tuple[{', '.join(['Array'] * results)}]"
+    found = re.search(r"(\w*Options)(?:\[(.*)\]\])?", str(last.annotation))
+    name, result = found.groups() if found else ("Options", None)
+    back = signature.return_annotation
+    if results is not None:
+        back = result = "Array" if results == 1 else f"tuple[{', '.join(['Array'] * results)}]"
     texts = {"inertias": "ArrayLike | None", "sparse": "bool", "backend": "Backend | None"}
-    texts["out"] = f"{array} | None"
+    texts["out"] = f"{result} | None"
     common = [
         inspect.Parameter(n, last.KEYWORD_ONLY, default=default, annotation=texts[n])
         for n, default in COMMON_OPTIONS.items()
-        if n in group.__annotations__
+        if n in _GROUPS[name].__annotations__
     ]
-    return signature.replace(parameters=[*own, *common], return_annotation=array)
+    return signature.replace(parameters=[*own, *common], return_annotation=back)
 
 
 #: Reserved words of `frame=`; any other word names a body or frame of the model.
