@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.choices import ForceFrame
+from sixfold.dynamics.fast import aba
 from sixfold.dynamics.passive import passive_forces
 from sixfold.errors import OptionError, UnknownNameError
 from sixfold.model import Model
@@ -20,7 +21,6 @@ from sixfold.scalar import ZERO, Scalar, dot
 
 derivatives = LazyModule("sixfold.quantities.derivatives")
 factors = LazyModule("sixfold.dynamics.fast.factor")
-sweeps = LazyModule("sixfold.dynamics.fast.hybrid")
 
 Matrix = list[list[Scalar]]
 _Two = tuple[Array, Array]
@@ -110,7 +110,8 @@ def hybrid_dynamics(
     net = {i: t - passive[i] for i, t in model.velocities(tau).items()}
     rows = _rows(model, given)
     bodies = {free.body + 1 for free in model.coordinates.free if free.v.start in rows}
-    qdd, found = sweeps.hybrid_dynamics(tree, x, xd, net, xdd, forces, bodies)
+    known = {i: xdd[i] if i in bodies else tree.zero_velocity(i) for i in tree.bodies}
+    qdd, found = aba.hybrid_dynamics(tree, x, xd, net, known, forces, bodies)
     applied = model.gather({i: found[i] + passive[i] for i in tree.bodies})
     return model.gather(qdd), [applied[k] if k in rows else t for k, t in enumerate(tau)]
 
