@@ -12,7 +12,6 @@ def parsed(file: Path) -> ast.Module:
     one number, and a finaliser that runs inside leaves it wrong (a SystemError).
     """
     text = file.read_text(encoding="utf-8")
-    gc.collect()
     gc.disable()
     try:
         return ast.parse(text)

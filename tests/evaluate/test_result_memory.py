@@ -20,8 +20,17 @@ from sixfold.compiler.llvm.runtime.result_memory import MAX_BUFFERS, PAGE, Poole
 BIG = (1 << 22, 1)  # 32 MiB of doubles
 
 
+@pytest.fixture(autouse=True, scope="module")
+def fast_collections():
+    """Keep what other tests left out of the collections of these, which take seconds else."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
-def kept(monkeypatch):
+def kept(monkeypatch, fast_collections):
     gc.collect()
     found = result_memory.pool()
     found.idle.clear()
