@@ -14,8 +14,9 @@ from benchmarks.bench.robots import STANDARD, find
 from benchmarks.bench.run import Settings, run
 from benchmarks.bench.sections.chains import LENGTHS
 from sixfold.cli import Commands
-from sixfold.cli.options import WIDTH, refuse_idle, robot_argument
+from sixfold.cli.options import refuse_idle, robot_argument
 from sixfold.errors import OptionError, visible
+from sixfold.model.tree_text import WIDTH
 
 QUOTABLE = 15
 """Rounds from which on a best is worth quoting."""

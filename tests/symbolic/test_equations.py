@@ -14,6 +14,7 @@ import sixfold as sf
 from sixfold.dynamics.book.planar import PlanarChain, skeleton, skeleton_bias, skeleton_inertia
 from sixfold.errors import DisagreementError, NotApplicableError, NumberError, OptionError
 from sixfold.symbolic.forms import TOLERANCE, Forms, verify
+from sixfold.symbolic.latex import symbol_name
 from sixfold.symbolic.symbolic_model import symbolic_model
 
 MODELS = {
@@ -238,6 +239,25 @@ def test_angles_near_a_right_angle_can_be_taken_for_one():
     rounded = sf.equations(model, angle_tolerance=1e-4)
     assert "al2" not in rounded.values
     assert rounded.model.bodies[1].placement.E.b.z == 1.0
+
+
+def test_a_tree_in_general_position_has_closed_forms_in_letters():
+    model = sf.load("tree6")
+    found = sf.equations(model, samples=10)
+    assert max(found.errors.values()) < 1e-13
+    # a rotation about all three axes is named element by element
+    E = model.bodies[1].placement.E
+    assert [found.values[f"E{a}x2"] for a in "xyz"] == [E.a.x, E.b.x, E.c.x]
+    assert "al2" not in found.values
+    assert symbol_name("Exy2") == "E_{xy2}"
+
+
+@pytest.mark.parametrize(("parameters", "advised"), [("symbols", True), ("numbers", False)])
+def test_equations_that_are_too_long_advise_what_was_not_asked_for(parameters, advised):
+    with pytest.raises(NotApplicableError, match="over 100,000 terms") as error:
+        sf.equations(sf.load("tree10"), parameters, limit=100_000)
+    assert ("numbers" in str(error.value)) is advised
+    assert "lock joints" in str(error.value)
 
 
 def test_minimal_parameters_make_shorter_equations():

@@ -13,12 +13,13 @@ import numpy as np
 from sixfold import display
 from sixfold.arrays import Array
 from sixfold.checks.verify.check import check
-from sixfold.cli.options import Group, option, refuse_idle, robot_names, tree_lines
+from sixfold.cli.options import Group, option, refuse_idle, robot_names
 from sixfold.control import controllers
 from sixfold.display.scene.figure import within_limits
 from sixfold.errors import visible
 from sixfold.formats import load
 from sixfold.model import Model
+from sixfold.model.tree_text import tree_lines
 from sixfold.progress import showing
 from sixfold.quantities.configurations import difference, neutral, random_state
 from sixfold.quantities.dynamics import (

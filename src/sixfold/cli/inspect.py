@@ -17,13 +17,14 @@ from sixfold.checks.doctor.finding import json_text
 from sixfold.checks.verify.check import check as run_check
 from sixfold.checks.verify.report import Report
 from sixfold.choices import Library
-from sixfold.cli.options import WIDTH, cut, option, options, refuse_idle, robot_argument, tree_lines
+from sixfold.cli.options import option, options, refuse_idle, robot_argument
 from sixfold.errors import RobotFileWarning, StateError, visible
 from sixfold.formats import bundled, load
 from sixfold.formats.bundled import SAMPLES
 from sixfold.interop.compare import compare_with
 from sixfold.loops import mobility
 from sixfold.model import Distance, Gear, Model
+from sixfold.model.tree_text import WIDTH, cut, tree_lines
 from sixfold.progress import showing, working
 
 POINT = 31  # columns of a centre of mass

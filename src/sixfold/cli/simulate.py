@@ -12,12 +12,13 @@ import numpy as np
 
 from sixfold import display
 from sixfold.choices import Integrator, Method, PieceFormat
-from sixfold.cli.options import WIDTH, option, refuse_idle, robot_argument, robot_names
+from sixfold.cli.options import option, refuse_idle, robot_argument, robot_names
 from sixfold.control import controllers
 from sixfold.errors import NotApplicableError, SixfoldError, TrajectoryFileError, brief, visible
 from sixfold.formats import load
 from sixfold.lazy import optional
 from sixfold.model import Model
+from sixfold.model.tree_text import WIDTH
 from sixfold.progress import working
 from sixfold.quantities.configurations import neutral, random_state
 from sixfold.quantities.dynamics import mass_matrix

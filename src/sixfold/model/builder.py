@@ -343,8 +343,8 @@ class ModelBuilder(ConstraintBuilder):
         >>> builder = sf.ModelBuilder("pendulum")
         >>> builder = builder.add_body("rod", joint=sf.Revolute("y"), inertia=rod, damping=0.2)
         >>> model = builder.add_frame("tip", "rod", (0, 0, -1.0)).build()
-        >>> print(model, model.frame_names)
-        <Model 'pendulum': nb=1, nq=1, nv=1, 1 kg> ('tip',)
+        >>> model, model.frame_names
+        (<Model 'pendulum': nb=1, nq=1, nv=1, 1 kg>, ('tip',))
     """
 
     def __init__(

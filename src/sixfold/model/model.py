@@ -114,12 +114,18 @@ class Model:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        """Return one line; `sixfold inspect` prints more."""
+        """Return one line; print the model for the tree."""
         n = len(self.constraints)
         loops = f", {n} constraint{'s' if n > 1 else ''}" if n else ""
         mass = sum(float(body.inertia.m) for body in self.bodies)
         sizes = f"nb={self.nb}, nq={self.nq}, nv={self.nv}{loops}"
         return f"<Model '{visible(self.name)}': {sizes}, {mass:.4g} kg>"
+
+    def __str__(self) -> str:
+        """Return the tree with the names and types of joints, in 80 columns."""
+        from sixfold.model.tree_text import MAX_BODIES, WIDTH, cut, tree_lines
+
+        return "\n".join([cut(repr(self), WIDTH), *tree_lines(self, most=MAX_BODIES)])
 
     def _repr_html_(self) -> str:
         """Return the tree and a table of the bodies, for notebooks."""

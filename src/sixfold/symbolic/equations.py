@@ -228,7 +228,7 @@ def equations(
         names: other letters for parameters, such as {"cy1": "-L"}; a sign may stand before them.
         angle_tolerance: constant angles this close to a right angle [rad] count as one.
         samples: number of random states on which everything is compared with the kernels.
-        limit: largest number of terms to work on in total; a million takes seconds.
+        limit: largest number of terms to work on in total; a million take a second.
 
     Returns:
         Equations, with `.M`, `.V`, `.G`, `.B`, `.C`, `.christoffel`, `.tau`, both energies in

@@ -22,7 +22,7 @@ from sixfold.scalar import Op, Zero, register
 # -- variables
 
 
-MAX_WORK = 1_000_000  # largest number of terms to work on; longer closed forms are unreadable
+MAX_WORK = 5_000_000  # largest number of terms to work on; longer closed forms are unreadable
 
 BITS = 6
 FIELD = (1 << BITS) - 1
@@ -87,12 +87,11 @@ class Ring:
         """Count terms that are about to be worked on, and stop where no end is in sight."""
         self.work += terms
         if self.work > self.limit:
-            raise NotApplicableError(
-                "a closed form",
-                f"a model this large: over {self.limit:,} terms were worked on",
-                'use parameters="numbers", lock joints, export the recursive algorithm, or raise '
-                "limit=... (a million terms take seconds)",
-            )
+            what = f"a model this large: over {self.limit:,} terms were worked on"
+            fix = "lock joints, export the recursive algorithm, or raise limit=... (1e6 take 1 s)"
+            named = any(variable.value is not None for variable in self.variables)
+            fix = f'use parameters="numbers", {fix}' if named else fix
+            raise NotApplicableError("a closed form", what, fix)
 
     def variable(
         self, name: str, kind: str, value: float | None = None, angle: int = -1

@@ -131,16 +131,24 @@ class Namer:
         return Transform(self.turn(i, X.E, tolerance), r)
 
     def turn(self, i: int, E: Matrix3, tolerance: float) -> Matrix3:
-        """Return a constant rotation as turns about x, y, z; right angles are exact."""
+        """Return a constant rotation as turns about x, y, z; right angles are exact.
+
+        A rotation about all three is named element by element, Exx2 to Ezz2: products of three
+        angles would make the equations of a chain of such bodies many times as long.
+        """
         nearest = E.map(lambda x: ZERO if abs(float(x)) <= tolerance else x)
         nearest = nearest.map(lambda x: x if isinstance(x, Zero) else _unit(x, tolerance))
         if all(isinstance(x, Zero) or abs(float(x)) == 1.0 for row in nearest for x in row):
             return nearest
         if not self.symbols:
             return nearest
+        angles = roll_pitch_yaw(E)
+        if not any(right_angle(angle, tolerance) for angle in angles):
+            rows = (self.vector(f"E{a}", i, row, 1.0) for a, row in zip(AXES, E, strict=True))
+            return Matrix3(*rows)
         result = IDENTITY3
         for axis, letter, angle in zip(
-            reversed(IDENTITY3), ("ga", "be", "al"), reversed(roll_pitch_yaw(E)), strict=True
+            reversed(IDENTITY3), ("ga", "be", "al"), reversed(angles), strict=True
         ):
             if abs(angle) > tolerance:
                 result = (
