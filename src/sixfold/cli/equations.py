@@ -147,7 +147,7 @@ def export(
         row = QUANTITIES.get(function)
         if row is not None and not getattr(row.reading, "joint_space", False):
             fix = "leave --grouped out: joint forces and what follows from them stay the same"
-            raise NotApplicableError("grouping", function, fix)
+            raise NotApplicableError("option --grouped", f"--function {function}", fix)
         model = group_inertias(model)
     with working(f"writing {function} of {model.name}"):
         code = exported(model, function, language=language, dtype=dtype, at=at, target=target)

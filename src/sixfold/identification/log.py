@@ -172,7 +172,7 @@ def _column(source: Path, table: Mapping[str, Array], one: Column) -> Array:
         one = list(table)[one]
     if one not in table:
         near = near_names(one, table)
-        fix = f"did you mean {', '.join(near)}?" if near else "look at its first line"
+        fix = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(list(table)[:8])}"
         raise TrajectoryFileError(source, f"has no column '{one}'", fix)
     if np.isnan(table[one]).all():
         fix = "write numbers, with points; for times seconds from the start"
@@ -482,7 +482,8 @@ def _array(name: str, given: Any) -> Array:
         fix = "give an array of numbers"
         raise NumberError(f"Log: argument '{name}'", "real numbers", str(error), fix) from None
     except Exception as error:  # an object that makes its own arrays, and fails
-        where, fix = f"Log: argument '{name}'", f"give an array ({error})"
+        where = f"Log: argument '{name}', which fails with {type(error).__name__} when it is read"
+        fix = "give a NumPy array"
         raise ArgumentError(where, "an array of numbers", given, fix) from None
     array = array.view()
     array.flags.writeable = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain, pairwise
 from operator import itemgetter
 from typing import Any
@@ -244,7 +244,7 @@ def clean(model: Model, log: Log, whole: bool) -> tuple[Log, list[DataFinding]]:
     # one fault after the other; later ones look at the samples that are left
     bad = _not_finite(log)
     if bad.all():
-        fix = "look at the log: no sample is complete"
+        fix = "look for a column that is empty or not in numbers"
         raise StateError("identify", "finite samples", "none", fix)
     what = f"{bad.sum()} of {len(log)} samples are not numbers, the first is row {np.argmax(bad)}"
     drop(bad, "nan-rows", what)
@@ -564,10 +564,12 @@ def _as_log(item: Any) -> Log:
         return _of_trajectory(item)
     words = "Log objects, mappings with q, v, a, tau, or tuples (q, v, a, tau)"
     if isinstance(item, Mapping):
-        try:
-            return Log(**item)
-        except TypeError as error:
-            raise ArgumentError("identify: a chunk", words, item, str(error)) from None
+        known = {one.name for one in fields(Log)}
+        if "q" not in item or not item.keys() <= known:
+            own = ", ".join(map(str, item))[:80]
+            fix = f"name its arrays q, v, a, tau, t and f_ext; it has {own or 'none'}"
+            raise ArgumentError("identify: a chunk", words, item, fix)
+        return Log(**item)
     if isinstance(item, tuple) and len(item) == 4:
         return Log(*item)
     raise ArgumentError("identify: a chunk", words, item, "give each chunk in one of these forms")
@@ -618,10 +620,8 @@ def match_model(model: Model, log: Log) -> Log:
         # quaternions lose their unit length by rounding in the log; more is another kind of number
         size = np.linalg.norm(q[:, part], axis=1)
         if np.nanmax(np.abs(size - 1), initial=0.0) > 0.01:
-            where, fix = (
-                f"identify: quaternion of joint '{name}'",
-                "give (x, y, z, w) of length one",
-            )
+            where = f"identify: quaternion of joint '{name}'"
+            fix = "divide it by its length; its elements are (x, y, z, w), the scalar last"
             raise StateError(where, "unit quaternions", f"length {np.nanmax(size):.4g}", fix)
         q = q.copy() if q is log.q else q
         q[:, part] /= size[:, None]

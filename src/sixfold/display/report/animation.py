@@ -45,8 +45,8 @@ def animate(
     # one frame each 1 / rate seconds of the film
     count = max(1, math.ceil(motion.duration / fast * rate))
     if count > MAX_FRAMES:
-        words = f"less, or speed more: {count:,} frames are over {MAX_FRAMES:,}"
-        raise OptionError(NAME, "fps", words, fps)
+        words = f"a rate that makes at most {MAX_FRAMES:,} frames; raise speed= for a shorter film"
+        raise OptionError(NAME, "fps", words, f"{fps:g}, which makes {count:,} frames")
     times = motion.t[0] + np.arange(count) * fast / rate
     frames = _frames(motion, times, width, height)
     with replacement(target) as part:
@@ -113,8 +113,9 @@ def _write_mp4(
         running.stdin.close()
         said = running.stderr.read().decode(errors="replace")
     if running.returncode:
-        lines = visible(said.strip().splitlines()[-1]) if said.strip() else "ffmpeg failed"
-        raise OutputFileError(target, lines, "see what ffmpeg says, or name a .gif file")
+        lines = visible(said.strip().splitlines()[-1]) if said.strip() else "no reason given"
+        fix = "name a .gif file, or install an ffmpeg with libx264"
+        raise OutputFileError(target, f"cannot be written (ffmpeg: {lines})", fix)
 
 
 def _frames(motion: Record, times: Array, width: int, height: int) -> Iterator[Array]:

@@ -255,7 +255,7 @@ def _column(
     array = finite(function, name, value, "one row for each time")
     if array.shape not in ((*lead, *tail), (lead[-1], *tail)):
         shown = ", ".join(str(n) for n in (lead[-1], *tail))
-        raise ShapeError(function, name, f"({shown})", array.shape, "give one row for each of q")
+        raise ShapeError(function, name, f"({shown})", array.shape, "give as many rows as q has")
     return array.reshape(-1, lead[-1], *tail)[0]
 
 

@@ -334,7 +334,7 @@ def read_surfaces(path: Path) -> list[tuple[Triangles, Color | None]]:
     try:
         data = read_regular(path, LARGEST)
     except OSError as error:
-        fix = "check the path; a large mesh can be simplified"
+        fix = f"check the path and the size: at most {LARGEST >> 20} MiB are read"
         raise RobotFileError(f"cannot be read: {error.strerror}", file=path, fix=fix) from None
     try:
         # bytes and no resolver: a mesh cannot make the reader open another file
