@@ -13,7 +13,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 from math import prod
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -130,14 +130,35 @@ def array_api_function(
     return ArrayApiFunction(core, (function, model, inputs))
 
 
-class ArrayApiFunction:
-    """A program read by an array library; made by `sixfold.interop.array_api_function`."""
+class LibraryFunction:
+    """A function of the arrays of another library; pickled as what it was made of."""
+
+    kind = "array"  #: Of the arrays, for the text.
+    maker: ClassVar[Callable[..., Any]]  #: The public function that makes it.
 
     def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
-        """Take the function, and what it was made of."""
+        """Take the function, and what it was made of: function, model and inputs."""
         self.__name__ = core.name
-        self.names = core.names
         self._core, self._made_of = core, made_of
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of."""
+        function, model, inputs = self._made_of
+        return partial(type(self).maker, inputs=inputs), (function, model)
+
+    def __repr__(self) -> str:
+        """Say what it computes."""
+        return f"<{self.kind} function {self.__name__}({', '.join(self._core.names)})>"
+
+
+class ArrayApiFunction(LibraryFunction):
+    """A program read by an array library; made by `sixfold.interop.array_api_function`."""
+
+    maker = staticmethod(array_api_function)
+
+    def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
+        super().__init__(core, made_of)
+        self.names = core.names
         self._reader = Reader(core.program)
         self._jitted: dict[str, Any] = {}
 
@@ -179,21 +200,9 @@ class ArrayApiFunction:
             self._jitted[platform] = run
         return tuple(self._jitted[platform](*arrays))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as what it was made of."""
-        return _remake, self._made_of
-
-    def __repr__(self) -> str:
-        """Say what it computes."""
-        return f"<array function {self.__name__}({', '.join(self._core.names)})>"
-
 
 def _results(function: ArrayApiFunction, jnp: Any, *arrays: Any) -> tuple[Any, ...]:
     return function.evaluate(jnp, arrays)
-
-
-def _remake(function: Any, model: Any, inputs: Any) -> ArrayApiFunction:
-    return array_api_function(function, model, inputs=inputs)
 
 
 # -- programs, operation by operation

@@ -15,7 +15,13 @@ from math import prod
 from typing import Any
 
 from sixfold.arrays import Shape
-from sixfold.interop.array_api import ArrayApiFunction, in_order, leading_shape, refuse_dtype
+from sixfold.interop.array_api import (
+    ArrayApiFunction,
+    LibraryFunction,
+    in_order,
+    leading_shape,
+    refuse_dtype,
+)
 from sixfold.lazy import optional
 from sixfold.model import Model
 from sixfold.runtime import ArrayFunction, array_function, xla_handler
@@ -65,13 +71,13 @@ def jax_function(
     return JaxFunction(core, (function, model, inputs))
 
 
-class JaxFunction:
+class JaxFunction(LibraryFunction):
     """A kernel as a function of JAX arrays; made by `sixfold.interop.jax_function`."""
 
+    kind, maker = "JAX", staticmethod(jax_function)
+
     def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
-        """Take the function, and what it was made of."""
-        self.__name__ = core.name
-        self._core, self._made_of = core, made_of
+        super().__init__(core, made_of)
         self._call = _differentiable(core)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
@@ -91,18 +97,6 @@ class JaxFunction:
             )
         )
         return results if len(results) > 1 else results[0]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as what it was made of."""
-        return _remake, self._made_of
-
-    def __repr__(self) -> str:
-        """Say what it computes."""
-        return f"<JAX function {self.__name__}({', '.join(self._core.names)})>"
-
-
-def _remake(function: Any, model: Any, inputs: Any) -> JaxFunction:
-    return jax_function(function, model, inputs=inputs)
 
 
 def _differentiable(core: ArrayFunction) -> Callable[..., tuple[Any, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sixfold.arrays import Shape
 from sixfold.errors import NumberError
-from sixfold.interop.array_api import in_order, leading_shape, refuse_dtype
+from sixfold.interop.array_api import LibraryFunction, in_order, leading_shape, refuse_dtype
 from sixfold.lazy import optional
 from sixfold.model import Model
 from sixfold.runtime import ArrayFunction, array_function
@@ -58,13 +58,13 @@ def torch_function(
     return TorchFunction(core, (function, model, inputs))
 
 
-class TorchFunction:
+class TorchFunction(LibraryFunction):
     """A kernel as a function of torch tensors; made by `sixfold.interop.torch_function`."""
 
+    kind, maker = "torch", staticmethod(torch_function)
+
     def __init__(self, core: ArrayFunction, made_of: tuple[Any, ...]) -> None:
-        """Take the function, and what it was made of."""
-        self.__name__ = core.name
-        self._core, self._made_of = core, made_of
+        super().__init__(core, made_of)
         self._torch = optional("torch", "torch_function")
         operator = import_module("sixfold.interop.torch_operator")
         self._key, self._run = operator.key_of(core), operator.call
@@ -118,15 +118,3 @@ class TorchFunction:
             found = torch.promote_types(found, x.dtype)
         real = found.is_floating_point or found.is_complex
         return found if real else torch.get_default_dtype()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as what it was made of."""
-        return _remake, self._made_of
-
-    def __repr__(self) -> str:
-        """Say what it computes."""
-        return f"<torch function {self.__name__}({', '.join(self._core.names)})>"
-
-
-def _remake(function: Any, model: Any, inputs: Any) -> TorchFunction:
-    return torch_function(function, model, inputs=inputs)

@@ -307,22 +307,6 @@ class Node:
         a, b = self.index, g.lift(other)
         return Node(g, fold(g, b, a) if swapped else fold(g, a, b))
 
-    def __add__(self, other: Any) -> Any:
-        """Trace an addition."""
-        return self._with(Graph.add, other)
-
-    def __radd__(self, other: Any) -> Any:
-        """Trace an addition."""
-        return self._with(Graph.add, other, swapped=True)
-
-    def __sub__(self, other: Any) -> Any:
-        """Trace a subtraction."""
-        return self._with(Graph.sub, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Trace a subtraction."""
-        return self._with(Graph.sub, other, swapped=True)
-
     def __mul__(self, other: Any) -> Any:
         """Trace a multiplication; a product with an exact zero is one."""
         return other if isinstance(other, Zero) else self._with(Graph.mul, other)
@@ -330,14 +314,6 @@ class Node:
     def __rmul__(self, other: Any) -> Any:
         """Trace a multiplication."""
         return self * other
-
-    def __truediv__(self, other: Any) -> Any:
-        """Trace a division."""
-        return self._with(Graph.div, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        """Trace a division."""
-        return self._with(Graph.div, other, swapped=True)
 
     def __neg__(self) -> Node:
         """Trace a change of sign."""
@@ -377,6 +353,16 @@ class Node:
         """Print the node's number; a program whose function prints its numbers is not finished."""
         self._note_use(sys._getframe(1))
         return f"<node {self.index}>"
+
+
+def _operator(fold: Callable[..., int], swapped: bool) -> Callable[[Node, Any], Any]:
+    """Return the method of a binary operator of Python that has no special cases."""
+    return lambda self, other: self._with(fold, other, swapped)
+
+
+for _name, _fold in (("add", Graph.add), ("sub", Graph.sub), ("truediv", Graph.div)):
+    setattr(Node, f"__{_name}__", _operator(_fold, swapped=False))
+    setattr(Node, f"__r{_name}__", _operator(_fold, swapped=True))
 
 
 def _apply(op: Op, *arguments: Any) -> Node:
