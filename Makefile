@@ -31,11 +31,12 @@ test: lint
 # Branch coverage of the whole suite, or of some tests: make coverage TESTS="tests/control tests/sweeps"
 coverage: $(READY)
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest $(TESTS)
+	$(BIN)/python -m coverage run -m pytest -n $(PROCESSES) --dist worksteal $(TESTS)
 	$(BIN)/python -m coverage combine
 	$(BIN)/python -m coverage report
 
 test-long: $(READY)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m long
 	SIXFOLD_LAWS=all $(BIN)/python -m pytest tests/laws -n $(PROCESSES) -q
 	$(BIN)/python -m tests.surveys.random_trees --trees 10000 --every 10 --processes $(PROCESSES)
 	$(BIN)/python -m tests.formats.mutations --files 10000 --processes $(PROCESSES)
