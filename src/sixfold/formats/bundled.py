@@ -65,6 +65,7 @@ _FAMILIES = {
 
 def sample(name: str) -> Model:
     """Return a sample robot by name, such as 'puma560', 'planar_chain:5' or 'random_tree:20:1'."""
+    # "random_tree:20:1" is a family with its numbers
     kind, *numbers = name.split(":")
     if kind not in SAMPLES:
         raise UnknownNameError("sample robot", name, SAMPLES, where="sixfold.load")
@@ -79,6 +80,7 @@ def sample(name: str) -> Model:
         body_count(f"sample '{name}'", "N", values[0])
     if make is not None:
         return make(*values)
+    # the other samples are files of our own format
     file = files("sixfold.model") / "robots" / f"{kind}.json"
     return model_of_json(file.read_bytes(), str(file))
 
@@ -132,6 +134,7 @@ def robots() -> dict[str, Path]:
     if root is None:
         return {}
     paths = sorted(root.glob("*/*/*.urdf"))
+    # names that several families share get the family's name in front
     named = [_name(path.relative_to(root).parts[0], path.stem) for path in paths]
     count = Counter(named)
     return {
@@ -151,6 +154,7 @@ def licence(path: Path) -> str:
     if root is None:
         return "see package"
     family = root / path.relative_to(root).parts[0]
+    # a licence file of the family, or the entry in its manifest
     for file in sorted(family.glob("*")):
         if re.match(r"(?i)licen[sc]e|copying", file.name) and file.is_file():
             return _license_name(file.read_text("utf-8", "replace"))

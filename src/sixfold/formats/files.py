@@ -32,6 +32,7 @@ def read(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(path, f"cannot be read ({reason})", "check the path") from None
+    # one byte more than allowed was asked for
     if len(data) > MAX_BYTES:
         what = f"is larger than {MAX_BYTES // 2**20} MiB"
         raise _error(path, what, "give a robot file; meshes belong in files of their own")
@@ -115,6 +116,7 @@ def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
     here = Path(origin.file).absolute().parent
     dirs = [Path(folder).absolute() for folder in origin.package_dirs]
     scheme, mark, rest = name.partition("://")
+    # package://name/rest: a folder `name`, given or around the file
     if mark and scheme in ("package", "model"):
         package, _, inside = rest.lstrip("/").partition("/")
         if package in ("", ".", "..") or "\\" in package:
@@ -128,6 +130,7 @@ def _candidates(origin: SourceInfo, name: str) -> Iterator[tuple[Path, Path]]:
                 # a symbolic link instead of the package does not widen what is allowed
                 yield root / package, folder / package / inside
     elif not mark or scheme == "file":
+        # a path relative to the file, its package, or a given folder
         inside = unquote(rest) if mark else name
         for folder in (here, _package(here), *dirs):
             root = _resolve(folder)

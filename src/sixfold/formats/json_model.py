@@ -148,6 +148,7 @@ def read_joint(node: Node, known: Joints = JOINTS) -> Joint:
 def read_placement(node: Node) -> Transform:
     """Return a placement by its rotation matrix, body from frame, and its translation."""
     fields = node.fields(("rotation", "translation"))
+    # the bits of the matrix are kept: they came from a transform
     rows = [row.numbers(3) for row in fields["rotation"].items(3)]
     r = fields["translation"].numbers(3)
     return Transform(exact_rotation(tuple(x for row in rows for x in row)), Vector3(*map(exact, r)))
@@ -157,6 +158,7 @@ def read_origin(node: Node) -> Transform:
     """Return a placement as URDF has it, by xyz and rpy, or as `read_placement` reads it."""
     if isinstance(node.value, dict) and node.value.keys() & {"rotation", "translation"}:
         return read_placement(node)
+    # both default to zero, as in URDF
     fields = node.fields((), ("xyz", "rpy"))
     none = (0.0, 0.0, 0.0)
     xyz, rpy = (fields[key].numbers(3) if key in fields else none for key in ("xyz", "rpy"))
@@ -255,6 +257,7 @@ class _Reader:
     def take(self, node: Node) -> None:
         """Make one constraint."""
         read: Callable[[_Reader, Node], Constraint] = choose(node, "constraint type", _READ)
+        # what the builder refuses becomes an error at this place
         try:
             made = read(self, node)
         except (ModelError, UnknownNameError) as error:
@@ -279,6 +282,7 @@ class _Reader:
 def _loop(reader: _Reader, node: Node) -> Constraint:
     keys = ("type", "body_a", "body_b", "joint")
     fields = node.fields(keys, ("name", "placement_a", "placement_b"))
+    # the builder checks the joint and names the constraint
     builder = reader.builder().close(
         fields["body_a"].text(),
         fields["body_b"].text(),
@@ -306,6 +310,7 @@ def _rod(reader: _Reader, node: Node) -> Constraint:
 
 def _gear(reader: _Reader, node: Node) -> Constraint:
     fields = node.fields(("type", "follower", "terms"), ("name", "offset"))
+    # powers of each leader's coordinate
     terms = []
     for item in fields["terms"].items():
         pair = item.fields(("joint", "coefficients"))
@@ -376,6 +381,7 @@ def _plain(model: Model, each: Constraint) -> Plain:
         return {"type": "gear", "name": each.name, "follower": follower, "terms": terms} | {
             "offset": each.offset
         }
+    # bodies by name, the base for -1
     bodies = {-1: model.base_name, **dict(enumerate(model.body_names))}
     plain: Plain = {"name": each.name, "body_a": bodies[each.body_a], "body_b": bodies[each.body_b]}
     if isinstance(each, Distance):
@@ -440,6 +446,7 @@ def model_of_json(data: bytes, file: str) -> Model:
 def _body(builder: ModelBuilder, node: Node, known: Mapping[str, int]) -> str:
     fields = node.fields(BODY)
     joint = read_joint(fields["joint"])
+    # one number for each coordinate or velocity; null for no limit
     numbers: dict[str, tuple[float, ...]] = {}
     for key, per in JOINT_PROPERTIES.items():
         size = joint.nq if per == "q" else joint.nv
@@ -512,6 +519,7 @@ def _geometry(node: Node, known: Mapping[str, int], optional: tuple[str, ...]) -
 def _contact(node: Node) -> ContactOptions:
     fields = node.fields(tuple(CONTACT))
     values: dict[str, Any] = {}
+    # lists of numbers, single numbers and whole ones
     for key, size in CONTACT.items():
         values[key] = fields[key].numbers(size) if size > 1 else fields[key].number()
         if not size:
@@ -602,6 +610,7 @@ def _plain_geometry(item: Geometry, body: str) -> Plain:
     for key, size in SHAPES[kind][1].items():
         value = getattr(item.shape, key)
         shape[key] = value if size == 0 else float(value) if size == 1 else plain_numbers(value)
+    # every key is written, in the order in which it is read
     plain = {
         "body": body,
         "placement": plain_placement(item.placement),

@@ -36,6 +36,7 @@ def line_of(text: str, path: Path) -> int:
 
 def line_of_second(text: str, key: str) -> int:
     """Return the line on which a key stands for the second time in one object."""
+    # the first path that comes again with this key
     seen: set[Path] = set()
     for path, line, is_key in _places(text):
         if is_key and path[-1] == key:
@@ -56,16 +57,20 @@ def _places(text: str) -> Iterator[tuple[Path, int, bool]]:
         line += token.count("\n")
         if token.isspace() or token == ":":
             continue
+        # leave a list or an object
         if token in "]}":
             open_ = open_[:-1]
+        # the next index, or the next key
         elif token == ",":
             if open_ and isinstance(open_[-1], int):
                 open_[-1] += 1
             elif open_:
                 open_[-1] = None
+        # a key; its value follows
         elif open_ and open_[-1] is None and token[0] == '"':
             open_[-1] = pending = token[1:-1]
         else:
+            # a value, and what is inside it
             yield tuple(x for x in open_ if x is not None), here, pending is not None
             pending = None
             if token in "[{":
@@ -192,6 +197,7 @@ class Document:
             self.fail(f"more than {MAX_VALUES:,} values", 1, "split the model")
         if self.text.count("\\") > MAX_ESCAPES:
             self.fail(f"more than {MAX_ESCAPES:,} escapes", 1, "shorten the names")
+        # numbers become floats at once: JSON has one kind
         try:
             value = json.loads(
                 self.text,

@@ -90,6 +90,7 @@ def load(
         fix = "pass a path, or a name that `sixfold robots` lists"
         raise ArgumentError("load", "a path or the name of a robot", source, fix)
     _refuse_content(text)
+    # options are read before the file, so that a mistake costs nothing
     folders = _folder_names(package_dirs)
     side_file = None if constraints is None else path_of("load", constraints, "loops.json")
     # a name of a sample; anything else is a file
@@ -133,10 +134,12 @@ def _warn(model: Model) -> None:
 
 def _path(source: str | os.PathLike[str], text: str) -> Path | None:
     """Return the file that is meant, None for a sample."""
+    # anything with a separator is a path
     if not isinstance(source, str) or "/" in text or os.sep in text:
         return Path(text)
     if text.split(":")[0] in SAMPLES:
         return None
+    # then installed robots, then files
     robots = bundled.robots()
     if text in robots:
         return robots[text]
@@ -166,6 +169,7 @@ def _from_file(
     path: Path, floating_base: bool, folders: tuple[str, ...], mimic: str, strict: bool
 ) -> Model:
     data = files.read(path)
+    # the content decides, not the suffix
     if files.is_json(data):
         _only_urdf(floating_base, f"'{path}', a JSON file")
         _without_mimics(mimic, f"'{path}', a JSON file")
@@ -184,6 +188,7 @@ def _from_file(
 def _urdf_reader(data: bytes, path: Path, strict: bool) -> UrdfReader | None:
     """Return the reader of a URDF, None for MJCF."""
     faults: list[tuple[RobotFileError, str]] = []
+    # only the root element is read where it is not <robot>
     root = xml.parse(
         data,
         str(path),

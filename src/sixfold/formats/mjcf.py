@@ -108,6 +108,7 @@ def _attach(
     if each.model not in document.models:
         what = f"no <model> has the name '{excerpt(each.model)}'"
         raise refuse(what, "name a <model> of the <asset> section")
+    # the part is built on its own, then copied to the frame
     part, frame = _spec(mujoco, document.models[each.model], assets), spec.frame(each.frame)
     if each.body is None:
         spec.attach(part, prefix=each.prefix, frame=frame)
@@ -124,6 +125,7 @@ def collect_warnings(mujoco: Any, remarks: list[str]) -> Iterator[None]:
     """Keep MuJoCo's warnings in a list instead of a log file and the terminal."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(remarks.append)
+    # Python's warnings and MuJoCo's own
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -166,6 +168,7 @@ def _required_meshes(mujoco: Any, spec: Any) -> dict[str, str]:
         mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     )
     needed: dict[str, str] = {}
+    # primitives fitted to a mesh need it, too
     for geom in spec.geoms:
         if not geom.meshname:
             continue
@@ -182,6 +185,7 @@ def mesh_paths(document: Document) -> dict[str, str]:
     """Return the path of each mesh by its name, those of attached parts with their prefixes."""
     found = {name: mesh_path(document, mesh.file) for name, mesh in document.meshes.items()}
     folder = document.path.resolve().parent
+    # attached parts name their meshes from their own folder
     for each in document.attachments:
         part = document.models.get(each.model)
         if part is not None:
@@ -219,6 +223,7 @@ def _mesh_bytes(document: Document, source: MeshFile, body: str) -> bytes:
 
 def _compile_error(message: str, document: Document) -> RobotFileError:
     """Turn a message of MuJoCo, which speaks of the text it got, to one about the file."""
+    # its line numbers are those of the text it got: map them back
     found = _LINE.findall(message)
     place = _place_of_name(message, document)
     if found and 1 <= int(found[-1]) <= len(document.places):
@@ -270,8 +275,10 @@ def notes_on(
         if force:
             short.append(what if place is None else f"{what} ({_line(place, document)})")
 
+    # elements that were taken out, with their first place
     for key, places in document.left.items():
         add(f"{len(places)} x {key}", MEANING[key], places[0], key not in DATA_ONLY)
+    # contacts belong to a ground, not to a model
     colliding = int(np.count_nonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
     if colliding > 1:
         geom = document.first.get("geom")
@@ -279,6 +286,7 @@ def notes_on(
         add(f"contacts of {colliding} geoms", meaning, geom)
     for what, meaning, *keys in (*_effects(m), *_armatures(document)):
         add(what, meaning, next((p for k in keys if (p := document.first.get(k))), None))
+    # constraints without a counterpart
     known = document.equalities if len(document.equalities) == m.neq else []
     skipped = list(skipped_equalities(m, floating)) if not off.equality else []
     for k, what, meaning in skipped:
@@ -336,6 +344,7 @@ def _effects(m: Any) -> list[tuple[str, ...]]:
         found.append(
             (f"limits of {len(balls)} ball joints", "a cone has no counterpart", "joint.range")
         )
+    # forces that MuJoCo adds and models here do not have
     if m.opt.density or m.opt.viscosity:
         fluid = ("fluid forces", "density and viscosity of the medium")
         found.append((*fluid, "option.density", "option.viscosity"))
@@ -400,6 +409,7 @@ def load_mjcf(
     notes, forces = notes_on(m, document, off, floating)
     if forces and strict:
         raise _left_out(forces, document)
+    # names and lines of the file for what the builder refuses
     try:
         model = model_from_arrays(
             m,
@@ -444,6 +454,7 @@ def model_name_of(m: Any, path: Path) -> str:
 
 def disabled_effects(mujoco: Any, m: Any) -> DisabledEffects:
     """Return what the options of the model switch off."""
+    # a bit that this version of MuJoCo does not know is off
     bits, flags = mujoco.mjtDisableBit, int(m.opt.disableflags)
 
     def off(*names: str) -> bool:
@@ -461,6 +472,7 @@ def disabled_effects(mujoco: Any, m: Any) -> DisabledEffects:
 
 def _floating(m: Any, document: Document) -> int:
     """Return the number of the one body that a floating base sets free."""
+    # only a single body without joints can be set free
     roots = [b for b in range(1, m.nbody) if m.body_parentid[b] == 0]
     still = [b for b in roots if not m.body_jntnum[b] and m.body_mocapid[b] < 0]
     if len(roots) == 1 and len(still) == 1:
@@ -561,6 +573,7 @@ def read_contacts(path: Path, package_dirs: Iterable[str | Path] = ()) -> Contac
     m = compile_document(mujoco, document)
     known = names_of(m)
     names = known.geoms
+    # planes of the world; moving planes are counted only
     planes = [g for g in range(m.ngeom) if int(m.geom_type[g]) == PLANE]
     fixed = [g for g in planes if int(m.geom_bodyid[g]) == 0]
     places = document.planes if len(document.planes) == len(fixed) else []
@@ -592,6 +605,7 @@ def _softness(m: Any, j: int, name: str) -> JointSoftness:
 
 def _plane(m: Any, g: int, name: str, options: ContactOptions, place: Place | None) -> Plane:
     pose = clean_pose(m.geom_pos[g], m.geom_quat[g])
+    # the plane's z axis, and the distance of the plane from the origin
     normal = pose.E.T @ Vector3(0.0, 0.0, 1.0)
     height = sum(float(n) * float(x) for n, x in zip(normal, m.geom_pos[g], strict=True))
     return Plane(name, tuple(float(x) for x in normal), height, options, place)
@@ -599,6 +613,7 @@ def _plane(m: Any, g: int, name: str, options: ContactOptions, place: Place | No
 
 def _pair(attributes: dict[str, str], place: Place) -> Pair:
     numbers, other = {}, []
+    # attributes with numbers, and the names of others
     for name, text in attributes.items():
         if name in ("geom1", "geom2", "name"):
             continue

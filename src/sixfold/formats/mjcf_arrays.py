@@ -64,6 +64,7 @@ def names_of(m: Any) -> Names:
     """
     raw = bytes(m.names)
     bodies = _unique_names(raw, m.name_bodyadr[: m.nbody], "body")
+    # frames share their names with bodies here: make site names differ
     taken = set(bodies)
     sites = []
     for label in _unique_names(raw, m.name_siteadr[: m.nsite], "site"):
@@ -117,6 +118,7 @@ def clean_pose(position: Sequence[float], wxyz: Sequence[float]) -> Transform:
     size = math.hypot(w, x, y, z)
     if not size:
         return Transform.translation([float(c) for c in position])
+    # R(q) of a unit quaternion; cosines next to 0 and 1 become exact
     w, x, y, z = w / size, x / size, y / size, z / size
     rows = (
         (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -143,6 +145,7 @@ def geometries(m: Any, model: Model, names: Names, files: Mapping[str, str]) -> 
 
     `files` has the path of each mesh by its name.
     """
+    # where each body's name lies: on a body here, or on a frame of one
     places = {frame.name: (frame.body, frame.placement) for frame in model.frames}
     places |= {body.name: (k, Transform.identity()) for k, body in enumerate(model.bodies)}
     places[model.base_name] = (-1, Transform.identity())
@@ -199,9 +202,11 @@ def _shape(
         5: Cylinder(a, 2 * b),
         6: Box((2 * a, 2 * b, 2 * c)),
     }
+    # numbers of `mjtGeom`; MuJoCo stores half lengths
     kind = int(m.geom_type[g])
     if kind in plain:
         return plain[kind], Transform.identity()
+    # planes and fields have no counterpart, meshes need a file
     mesh = int(m.geom_dataid[g])
     if kind != 7 or not (path := files.get(meshes[mesh]) or _path(m, mesh)):
         return None
@@ -264,6 +269,7 @@ def _carrier(m: Any, body: int, floating: int) -> int:
 
 
 def _loop(builder: ModelBuilder, m: Any, k: int, name: str, names: Names) -> None:
+    # connect: a point; weld: all six directions
     a, b = (names.bodies[body] for body in _bodies(m, k))
     data = [float(x) for x in m.eq_data[k]]
     weld = int(m.eq_type[k]) == WELD
@@ -283,6 +289,7 @@ def _loop(builder: ModelBuilder, m: Any, k: int, name: str, names: Names) -> Non
 def _gear(builder: ModelBuilder, m: Any, k: int, name: str, names: Names) -> None:
     """q1 - ref1 = c0 + c1 (q2 - ref2) + c2 (q2 - ref2)^2 + ..., in powers of q2 itself."""
     first, second = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+    # a polynomial in the distance from the reference position
     c = [float(x) for x in m.eq_data[k][:5]]
     offset = c[0] + float(m.qpos0[int(m.jnt_qposadr[first])])
     leaders: list[tuple[str, tuple[float, ...]]] = []
@@ -362,6 +369,7 @@ def model_from_arrays(
         builder.add_frame(label, names.bodies[int(m.site_bodyid[site])], pose)
     if not off.equality:
         add_equalities(builder, m, names, floating)
+    # sites become frames, equalities constraints
     model = builder.build()
     _check_finite(model)
     origin = SourceInfo(
@@ -470,6 +478,7 @@ def _free_steps(name: str, own: dict[str, Any], spring: list[float]) -> Iterator
     if not any(own[key] for key in ("armature", "stiffness", "friction")):
         yield _Step(name, Free(), none, own, start=0.0)
         return
+    # three translations along the world's axes, then a ball joint
     shift = {**own, "rest": spring[:3]}
     turn = {**own, "rest": _xyzw(spring[3:])}
     yield _Step(f"{name}.translation", Translational(), none, shift, start=0.0, absolute=True)

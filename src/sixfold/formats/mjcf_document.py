@@ -69,6 +69,7 @@ def check_attributes(element: Element, file: str, notes: Notes) -> dict[str, str
         RobotFileError: at the place of the element, for numbers that are not finite or no numbers.
     """
     kept: dict[str, str] = {}
+    # numbers are tested here: MuJoCo would take NaN and text after a number
     for name, value in element.attributes.items():
         contact = element.tag == "geom" and name in CONTACT
         if name == "user":
@@ -313,6 +314,7 @@ def _begin(document: Document, item: _Open) -> Iterator[_Open]:
     if tag == "attach":
         _attach(document, item)
         return
+    # the element itself, with the attributes that stay
     attributes = _attributes(document, item)
     copies = item.copies * _copies(item)
     _count(document, item, copies)
@@ -349,6 +351,7 @@ def _count(document: Document, item: _Open, copies: float) -> None:
 def _is_taken_out(document: Document, item: _Open) -> bool:
     """Tell whether an element is left out of the text, and remember it."""
     tag, place = item.element.tag, item.place
+    # sections without a counterpart: remember each element
     if item.inside == "mujoco" and tag in SECTIONS:
         for child in item.element.children:
             line = child.line
@@ -358,6 +361,7 @@ def _is_taken_out(document: Document, item: _Open) -> bool:
                 document.pairs.append((dict(child.attributes), inside))
             document.watch(tag, child.attributes, inside)
         return True
+    # defaults of elements that stay
     if item.top == "default":
         if tag in WATCHED:
             document.watch(tag, item.element.attributes, place)
@@ -368,6 +372,7 @@ def _is_taken_out(document: Document, item: _Open) -> bool:
         return False
     if tag in LOOKS or tag == "lengthrange":
         return True
+    # tendon and flex constraints
     if item.inside == "equality" and tag not in EQUALITIES:
         document.leave("equality", place)
         return True
@@ -385,6 +390,7 @@ def _attributes(document: Document, item: _Open) -> dict[str, str]:
         document.watch(tag, given, item.place)
     if tag == "geom" and item.top != "default":
         document.first.setdefault("geom", item.place)
+    # files are found and read here, on one thread
     if tag == "compiler":
         document.compiler |= {k: v for k, v in given.items() if k in COMPILER_SKIPPED}
         given = {k: v for k, v in given.items() if k not in COMPILER_SKIPPED}
@@ -405,6 +411,7 @@ def _attributes(document: Document, item: _Open) -> dict[str, str]:
 def _mesh(document: Document, item: _Open, given: dict[str, str]) -> dict[str, str]:
     """Take the file's name out of a mesh asset; the reader decides whether it is needed."""
     place = item.place
+    # a built-in mesh of a few numbers can have millions of vertices
     if "params" in given:
         sizes = [abs(float(x)) for x in given["params"].split()]
         if math.prod(max(x, 1.0) for x in sizes) > 4096:
@@ -441,6 +448,7 @@ def _remember(document: Document, item: _Open) -> int:
         document.planes.append(place)
     if item.top != "worldbody":
         return item.body
+    # MuJoCo numbers bodies and joints in the order of the file
     if tag in ("replicate", "composite"):
         document.generated = True
     elif tag == "body":
@@ -468,6 +476,7 @@ def _read_model(document: Document, item: _Open) -> None:
         raise _refusal(item, f"'{excerpt(name)}' contains itself", "attach other files only")
     if len(document.includes) > MAX_INCLUDES:
         raise _refusal(item, f"more than {MAX_INCLUDES} files are read", "join the files")
+    # the part counts towards the limits of the whole
     data = read_reference(path, place, f"model file '{excerpt(name)}'")
     part = Document(path, document.notes, document.folders)
     part.elements, part.copies = document.elements, document.copies

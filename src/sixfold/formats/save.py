@@ -105,6 +105,7 @@ def _encode(text: str, model: Model) -> bytes:
 
 def _check(model: Model, data: bytes, read: Callable[[bytes], Model], suffix: str) -> None:
     """Read the file back before it is written: a model that would change is refused."""
+    # what a reader says first, without its place
     reason = "it would read back as another model"
     try:
         if read(data) == model:

@@ -54,6 +54,7 @@ def root_of(file: str, links: Mapping[str, Any], joints: Mapping[str, UrdfJoint]
                 "remove one of the two joints: the links must make a tree",
             )
         carried[joint.child] = joint
+    # exactly one link hangs from no joint
     roots = [name for name in links if name not in carried]
     if len(roots) > 1:
         raise RobotFileError(
@@ -190,6 +191,7 @@ class UrdfReader:
             error = fields.error("is in capitals", "write it small")
             element.tag = element.tag.lower()
             self.notes.blemish(error, f"it is read as <{element.tag}>")
+        # each kind of child has its reader; others are remarked
         if element.tag == "link":
             self._link(fields)
         elif element.tag == "joint":
@@ -245,6 +247,7 @@ class UrdfReader:
             package_dirs: folders for meshes, only kept.
         """
         robot, notes, links, joints = self.robot, self.notes, self.links, self.joints
+        # children in the order of the file, so that errors name the first
         for element in robot.element.children:
             self._read(element)
         robot.element.children = []  # each has been checked: what is left is the root's own
@@ -254,6 +257,7 @@ class UrdfReader:
         # the tree first: the builder needs its root
         base = root_of(robot.file, links, joints)
         laws = {} if free_mimics else followers(joints, notes)
+        # bodies in the order of the joints; the builder sorts them parent first
         builder = self._builder(base, floating_base)
         for joint in joints.values():
             _add(builder, joint, links)
@@ -280,6 +284,7 @@ class UrdfReader:
 
     def _builder(self, base: str, floating: bool) -> ModelBuilder:
         """Return a builder with the root link as base, or on a free joint above the world."""
+        # a free joint of the file's own serves as the base
         first = [joint for joint in self.joints.values() if joint.parent == base]
         if floating and len(first) == 1 and isinstance(first[0].joint, Free):
             text = "the file's own floating joint serves as the floating base"
@@ -380,6 +385,7 @@ def _build_model(
     except (ModelError, UnknownNameError) as error:
         what, fix = _reason(error)
         robot.fail(what, fix)
+    # products of ratios along a chain may overflow
     for coupling in model.couplings:
         numbers = (coupling.offset, *(ratio for _, ratio in coupling.terms))
         if not all(abs(x) <= LARGEST for x in numbers):
@@ -406,6 +412,7 @@ def _geometries(
     # a colour given with one shape may be meant by name with another
     colors = {p.material: p.color for _, p in reversed(shown_by) if not p.by_reference}
     colors |= named
+    # shapes of links that the builder merged lie on the body that carries them
     found: list[tuple[float, Geometry]] = []
     for link, picture in shown_by:
         body, X = attachments[link.name]

@@ -54,8 +54,10 @@ def origin(element: Fields | None, notes: Notes) -> Transform:
     if element is None:
         return AT_REST
     element.open(notes, ORIGIN)
+    # R = Rz(yaw) Ry(pitch) Rx(roll)
     xyz, rpy = element.numbers("xyz", 3, NOTHING), element.numbers("rpy", 3, NOTHING)
     E = rpy_to_rotation(rpy)
+    # our own matrix has the exact bits; it must be the rotation of rpy
     if "sixfold_rotation" in element.element.attributes:
         nine = element.numbers("sixfold_rotation", 9)
         if max(abs(x - y) for x, y in zip(nine, matrix_of_rotation(E), strict=True)) > AGREES:
@@ -72,6 +74,7 @@ def inertia(inertial: Fields, notes: Notes) -> Inertia | None:
     """Return mass, first moment and rotational inertia about the link's origin, in its axes."""
     inside = inertial.open(notes, INERTIAL_OWN, INERTIAL)
     place = origin(inside.get("origin"), notes)
+    # a link without inertia is massless
     if "mass" not in inside:
         if "inertia" in inside:
             inertial.fail("has no <mass>", WRITE)
@@ -295,6 +298,7 @@ def _properties(
     if dynamics:
         dynamics.open(notes, DYNAMICS)
     found: dict[str, Any] = {}
+    # limits and friction of URDF are those of joints with one coordinate
     if made.nv == 1:
         found |= _limits(joint, kind, limit, notes)
         if dynamics is not None:
@@ -321,6 +325,7 @@ def _limits(joint: Fields, kind: str, limit: Fields | None, notes: Notes) -> dic
     for name, attribute in (("effort_limit", "effort"), ("velocity_limit", "velocity")):
         found[name] = _most(limit, attribute)
     lower, upper = (limit.number(name, 0.0, infinite=True) for name in ("lower", "upper"))
+    # a continuous joint has no limits of position
     if kind == "continuous":
         if limit.element.attributes.keys() & {"lower", "upper"}:
             notes.say("lower and upper of a continuous joint are left out", limit.line)
@@ -366,6 +371,7 @@ def _own(ours: Fields, found: Mapping[str, Any], joint: Joint, notes: Notes) -> 
     """Return the numbers of our own element, which say what the format has no words for."""
     ours.open(notes, OWN, many=TERMS)
     own: dict[str, Any] = {}
+    # one number for each coordinate; where URDF says it as well, both must agree
     for name in sorted((OWN - {"offset"}) & ours.element.attributes.keys()):
         size = joint.nq if JOINT_PROPERTIES[name] == "q" else joint.nv
         own[name] = ours.numbers(name, size, infinite=name in LIMITS)
@@ -386,6 +392,7 @@ def _agree(urdf: float, own: tuple[float, ...]) -> bool:
 
 def _mimic(kind: str, inside: Mapping[str, Fields], notes: Notes) -> Mimic | None:
     element, ours = inside.get("mimic"), inside.get("sixfold")
+    # q = multiplier q_master + offset, or a sum of several masters
     if element is not None:
         element.open(notes, MIMIC)
         pair = (element.text("joint"), element.number("multiplier", 1.0))
@@ -449,6 +456,7 @@ def pictures(link: Fields, notes: Notes) -> Iterator[Picture]:
 
 def _picture(element: Fields, notes: Notes) -> Picture:
     inside = element.open(notes, NAME, PICTURE, picture=True)
+    # the shape, its colour, and what our own element adds
     geometry, ours = inside.get("geometry"), inside.get("sixfold")
     if geometry is None:
         element.fail("has no <geometry>", "write a <geometry> with a shape in it")
@@ -529,12 +537,14 @@ def _shape(geometry: Fields, notes: Notes) -> Shape:
             expected="one of " + ", ".join(f"<{kind}>" for kind in sorted(SHAPES)),
             got=", ".join(tags[:4]) or "nothing",
         )
+    # one shape for each picture
     if len(inside) > 1:
         geometry.repair("has several shapes", "the first is read", fix, got=", ".join(tags[:4]))
     kind, shape = next(iter(inside.items()))
     shape.open(notes, SIZES)
     if ours:
         ours.open(notes, FORM, NONE)
+    # spheres and cylinders of our own files may be ellipsoids and capsules
     if kind == "box":
         return Box(shape.numbers("size", 3))
     if kind == "mesh":

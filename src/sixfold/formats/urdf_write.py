@@ -50,11 +50,13 @@ def to_urdf(model: Model) -> str:
         own["gravity"] = _numbers(model.gravity)
     if own:
         lines.append(f"  <sixfold {_attributes(**own)}/>")
+    # links: the base, bodies, frames
     shapes = _by_body(model.geometries)
     lines += _link(model.base_name, None, shapes.get(-1, ()))
     for k, body in enumerate(model.bodies):
         lines += _link(body.name, body.inertia, shapes.get(k, ()))
     lines += [f"  <link {_attributes(name=frame.name)}/>" for frame in model.frames]
+    # joints: of bodies, then fixed ones that carry the frames
     laws = {coupling.follower: coupling for coupling in model.couplings}
     for k, body in enumerate(model.bodies):
         lines += _joint(model, body, laws.get(k))
@@ -126,6 +128,7 @@ def _picture(link: str, shape: Geometry, index: int) -> Lines:
     tag = "collision" if shape.collides else "visual"
     name = {"name": shape.name} if shape.name else {}
     yield f"    <{tag} {_attributes(**name)}>" if name else f"    <{tag}>"
+    # what URDF has no attribute for
     own = {"link": shape.link} if shape.link != link else {}
     own |= {"index": str(index)} if index else {}
     if shape.contact is not None:
@@ -149,10 +152,12 @@ def _shape(shape: Shape) -> str:
         return f"<box {_attributes(size=_numbers(shape.size))}/>"
     if isinstance(shape, Mesh):
         return f"<mesh {_attributes(filename=shape.file, scale=_numbers(shape.scale))}/>"
+    # other readers see a cylinder instead of a capsule
     if isinstance(shape, (Cylinder, Capsule)):
         sizes = {"radius": _numbers([shape.radius]), "length": _numbers([shape.length])}
         round_ends = '<sixfold shape="capsule"/>' if isinstance(shape, Capsule) else ""
         return f"<cylinder {_attributes(**sizes)}/>{round_ends}"
+    # other readers see the ball around an ellipsoid
     if isinstance(shape, Ellipsoid):
         ball = _attributes(radius=_numbers([max(shape.radii)]))
         return f"<sphere {ball}/><sixfold {_attributes(radii=_numbers(shape.radii))}/>"
@@ -167,6 +172,7 @@ def _joint(model: Model, body: Body, law: Any) -> Lines:
     parent = model.bodies[body.parent].name if body.parent >= 0 else model.base_name
     yield f"  <joint {_attributes(name=body.joint_name, type=kind)}>"
     yield from _ends(parent, body.name, body.placement)
+    # what a reader of URDF understands, then the rest in our own element
     own: dict[str, str] = {}
     if isinstance(body.joint, (Revolute, Prismatic)):
         yield f"    <axis {_attributes(xyz=_numbers(body.joint.axis))}/>"
@@ -179,6 +185,7 @@ def _joint(model: Model, body: Body, law: Any) -> Lines:
     _unsaid(body, own)
     terms: list[str] = []
     if law is not None:
+        # <mimic> has one master; sums of several are our own
         names = model.joint_names
         pairs = [(names[m], _numbers([ratio])) for m, ratio in law.terms]
         offset = _numbers([law.offset])
@@ -255,6 +262,7 @@ def _ends(parent: str, child: str, placement: Transform) -> Lines:
 def _origin(X: Transform) -> str:
     rpy = rotation_to_rpy(X.E) if X.E != IDENTITY3 else (0.0, 0.0, 0.0)
     given = {"xyz": _numbers(X.r), "rpy": _numbers(rpy)}
+    # the matrix itself where rpy would change its bits
     nine = matrix_of_rotation(X.E)
     if nine != matrix_of_rotation(rpy_to_rotation(rpy)):
         given["sixfold_rotation"] = _numbers(nine)

@@ -74,6 +74,7 @@ def parse(
     try:
         root = _read(data, file, contents, max_depth, faults)
     except expat.ExpatError as error:
+        # real files break rules whose repair is plain: try once more
         repaired, faults = repair_xml(data, file)
         if not faults:
             raise _syntax_error(data, file, error) from None
@@ -141,6 +142,7 @@ def _read(
             "remove the <!DOCTYPE ...> and write its entities out",
         )
 
+    # expat calls these while it reads
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     parser.CharacterDataHandler = characters
@@ -231,6 +233,7 @@ def _repair_encoding(data: bytes) -> Iterator[Step]:
     named = _ENCODING.search(data[:400])
     if named and named[1].lower() not in (b"utf-8", b"utf8", b"us-ascii", b"ascii"):
         return
+    # bytes of Windows and old editors in a file that says UTF-8
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -392,6 +395,7 @@ class Fields:
             self.repair(what, "the text is left out", fix, line=line)
         if not element.attributes.keys() <= attributes:
             self._unknown_attributes(notes, attributes)
+        # children by tag: known, in capitals, doubled, or unknown
         found: dict[str, Fields] = {}
         for child in element.children:
             tag = child.tag
@@ -481,12 +485,14 @@ class Fields:
                 many = "a number" if n == 1 else f"{n} numbers"
                 self.fail(f"has no attribute '{attribute}'", f'write {attribute}="{many}"')
             return default
+        # the usual case; anything else is examined
         found = _plain(value)
         return found if len(found) == n else self._slowly(attribute, value, n, infinite)
 
     def _slowly(self, attribute: str, value: str, n: int, infinite: bool) -> tuple[float, ...]:
         """Find out what is wrong with a value, if anything is."""
         self._no_macro(attribute, value)
+        # commas between numbers have one reading
         words = value.split()
         listed = value.replace(",", " ").split()
         if "," in value and n > 1 and len(listed) == n and all(map(_plain, listed)):
@@ -543,6 +549,7 @@ def same(first: Element, second: Element) -> bool:
         return False
     if len(first.children) != len(second.children):
         return False
+    # numbers are compared, not their spelling
     texts = ((value, second.attributes[name]) for name, value in first.attributes.items())
     alike = all((_plain(a) or a.split()) == (_plain(b) or b.split()) for a, b in texts)
     pairs = zip(first.children, second.children, strict=True)
@@ -610,6 +617,7 @@ class Notes:
     def blemishes(self) -> tuple[str, ...]:
         """Return the blemishes in the order of their first lines: what is wrong; how it is read."""
         found = []
+        # the same fault on many lines is one entry
         for (what, reading), errors in self._blemishes.items():
             first = min(errors, key=lambda error: error.line)
             here = first.file == self.file

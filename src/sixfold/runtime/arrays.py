@@ -111,11 +111,13 @@ def _evaluate_batch(
     lean: Callable[[], Core] | None,
     out: Any,
 ) -> Results:
+    # weak arguments follow the precision of the others
     for name, argument in arguments.items():
         if argument.weak and arrays[name].dtype.kind == "O" and _plain_numbers(arrays[name]):
             arrays[name] = arrays[name].astype(float)
     strong = [x for name, x in arrays.items() if x.dtype.kind == "O" or not arguments[name].weak]
     dtype = np.result_type(*strong) if strong else np.dtype(float)
+    # objects that are plain numbers are computed as floats
     if dtype.kind == "O" and all(map(_plain_numbers, arrays.values())):
         floats = {
             name: replace(given, value=arrays[name].astype(float))
@@ -123,8 +125,10 @@ def _evaluate_batch(
         }
         found = tuple(x.astype(object) for x in evaluate(function, core, floats, shapes, native))
         return _put(found, result_arrays(function, out, lead, shapes, found[0].dtype))
+    # symbols of the compiler are traced on the reduced tree, like kernels
     if dtype.kind == "O" and lean is not None and any(map(_holds_nodes, arrays.values())):
         core = lean()
+    # other kinds of numbers: the reading itself, one state at a time
     if dtype.kind == "O":
         for name, array in arrays.items():
             _check_finite(function, name, array)
@@ -133,11 +137,13 @@ def _evaluate_batch(
     # float32 next to float64 is widened before anything is computed
     arrays = {name: array.astype(dtype, copy=False) for name, array in arrays.items()}
     given = result_arrays(function, out, lead, shapes, dtype)
+    # machine code, where it can be made
     if native is not None and dtype in (np.float64, np.float32):
         with np.errstate(all="ignore"):
             result = native(arrays, lead, given)
         if result is not None:
             return result
+    # NumPy: the reading on columns, each of which holds the batch
     values = [_columns(array, arguments[name].shape) for name, array in arrays.items()]
     with np.errstate(all="ignore"):
         return _put(
@@ -161,6 +167,7 @@ def result_arrays(
         _result_array(function, f"out[{k}]", x, (*lead, *shape), dtype)
         for k, (x, shape) in enumerate(zip(out, shapes, strict=True))
     )
+    # two results in the same memory would overwrite each other
     for k, one in enumerate(found):
         for n, other in enumerate(found[:k]):
             if _overlap(one, other):
@@ -209,6 +216,7 @@ def _split(flat: Array, shapes: Sequence[Shape]) -> Results:
     """Return the results of all states from an array (..., numbers of a state)."""
     if len(shapes) == 1:
         return (flat.reshape((*flat.shape[:-1], *shapes[0])),)
+    # results follow each other in the flat row
     ends = np.cumsum([prod(shape) for shape in shapes])
     return tuple(
         np.ascontiguousarray(flat[..., end - prod(shape) : end]).reshape((*flat.shape[:-1], *shape))
@@ -264,6 +272,7 @@ def _plain_array(function: str, name: str, given: Argument) -> Array:
 def _fitting(function: str, name: str, given: Argument, array: Array, where: str) -> Array:
     """Return an array in one of the dtypes that are worked with, or say why it does not fit."""
     kind = array.dtype.kind
+    # integers and halves become doubles, foreign byte orders native
     if kind in "iu" or (kind == "f" and array.dtype.itemsize < 4):
         array = array.astype(np.float64)
     elif kind == "f":
@@ -274,6 +283,7 @@ def _fitting(function: str, name: str, given: Argument, array: Array, where: str
     else:
         fix = "convert it, for example with numpy.asarray(x, float)"
         raise NumberError(where, "float or integer array", f"dtype {array.dtype}", fix)
+    # the last axes are those of one state
     n = len(given.shape)
     if array.ndim < n or array.shape[array.ndim - n :] != given.shape:
         raise ShapeError(function, name, _shape_text(given), array.shape, _shape_hint(given, array))
@@ -320,6 +330,7 @@ def _one_by_one(
         np.broadcast_to(_python_numbers(array), (*lead, *arguments[name].shape))
         for name, array in arrays.items()
     ]
+    # a state whose numbers fail is named by its index
     out = np.empty((*lead, _total(shapes)), object)
     for index in np.ndindex(*lead):
         try:
@@ -343,6 +354,7 @@ def _check_objects(where: str, array: Array) -> None:
     for x in array.flat:
         if isinstance(x, _REFUSED) or (isinstance(x, Complex) and not isinstance(x, Real)):
             raise NumberError(where, "real numbers", f"{type(x).__name__} objects", "convert them")
+        # numbers are what sin takes; units, strings and complex numbers are not
         try:
             float(x) if is_plain(x) else sin(x)
         except NumberError:
@@ -430,6 +442,7 @@ def refuse_zero(function: str, model: Model, arrays: Mapping[str, Array]) -> Non
     """Raise StateError if a configuration among the arrays has a quaternion of length zero."""
     for name in CONFIGURATIONS:
         for joint, part in model.coordinates.quaternions if name in arrays else ():
+            # the first state with a quaternion (0, 0, 0, 0)
             zero = ~np.asarray(arrays[name][..., part].any(axis=-1))
             if zero.any():
                 state = [int(k) for k in np.argwhere(zero)[0]]
@@ -456,6 +469,7 @@ def checked_ufunc(
         model: the robot.
         arrays: all rows, by name.
     """
+    # a zero quaternion has w = 0: look at that column first
     ws = last_numbers(model)
     places = [k for k, name in enumerate(arrays) if name in CONFIGURATIONS]
     if not ws or not places:

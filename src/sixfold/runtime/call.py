@@ -135,6 +135,7 @@ def _repeat_call(
     for name, value in zip(row.arrays, values, strict=True):
         if name in row.optional:
             key.append(value is None)
+    # the entry that the public function would have found for arrays
     try:
         ready = row.prepared.get(tuple(key))
     except TypeError:  # an option that cannot be a key
@@ -156,6 +157,7 @@ def _repeat_call(
         targets = (None,) * len(row.outputs) if out is None else out
         if type(targets) is not tuple or len(targets) != len(row.outputs):
             return None
+    # the built-in function first, then the call for many states
     found = None if ready[0] is _nothing else ready[0](*arrays, *targets)
     return ready[1](*arrays, *targets) if found is None else found
 
@@ -191,6 +193,7 @@ def _arrays_of_one_dtype(row: Quantity, values: Sequence[Any]) -> list[Array] | 
             float32 = dtype.kind == "f" and dtype.itemsize == 4  # also with swapped bytes
             single, double = single or float32, double or not float32
         arrays.append(value)
+    # float32 only where no argument is of double precision
     dtype = _SINGLE if single and not double else _DOUBLE
     for k, x in enumerate(arrays):
         if x.dtype is not dtype:
@@ -200,6 +203,7 @@ def _arrays_of_one_dtype(row: Quantity, values: Sequence[Any]) -> list[Array] | 
 
 def _broadcast(arrays: list[Array], cores: Sequence[Shape], numbers: int) -> list[Array] | None:
     """Return arrays with one leading shape; None where copies would be large, or none fits."""
+    # leading axes of each argument, once its last axes are as they should be
     leads = []
     for x, core in zip(arrays, cores, strict=True):
         end = x.ndim - len(core)
@@ -212,6 +216,7 @@ def _broadcast(arrays: list[Array], cores: Sequence[Shape], numbers: int) -> lis
         lead = np.broadcast_shapes(*leads)
     except ValueError:
         return None
+    # large batches go through the general call, which broadcasts without copies
     if prod(lead) * numbers > MIN_SHARED_NUMBERS:
         return None
     return [
@@ -227,6 +232,7 @@ def _call_of(row: Quantity, model: Model, options: Sequence[Any], backend: Any) 
     """Return what arrays of other libraries need to know of a call."""
     run = partial(_on_arrays, row, model, tuple(options), backend)
     cores = {name: tuple(ARRAYS[name].sizes.split()) for name in row.arrays}
+    # axes of results by their sizes; xarray names them
     public = QUANTITIES.get(row.name) is row  # else sizes are those of this call
     axes = [
         [n if public or not n.isdecimal() else f"axis_{k}" for k, n in enumerate(sizes.split())]
@@ -282,6 +288,7 @@ class _Run:
         kept = table.get(key)
         if kept is not None and kept[3] is kernel:
             return
+        # the entry goes when the model or the kernel goes
         alive = while_alive(self.model, table, key)
         unchecked = not nonzero_numbers(self.model, names)
         prepare = partial(_large, kernel, kernel.numbers, row, alive, tuple(names), unchecked)
@@ -355,6 +362,7 @@ def _large(
     """
     arrays, out = given[: len(names)], given[len(names) :]
     layout, dtype = kernel.layout, _DTYPES[kernel.layout.dtype]
+    # anything but plain arrays of the kernel's dtype and one leading shape goes back
     for x in arrays:
         if type(x) is not np.ndarray:
             return None
@@ -366,6 +374,7 @@ def _large(
     for x, core in zip(arrays, layout.inputs, strict=True):
         if x.dtype is not dtype or x.shape != lead + core:
             return None
+    # one thread: the built-in function without its limit on states
     numbers = prod(lead) * size
     if numbers >= MIN_SHARED_NUMBERS and get_threads() == 1 and kernel.on_one_thread is not None:
         try:
@@ -462,6 +471,7 @@ def _nonzero_row(
         if n == "q":
             numbers = [x for each in model.coordinates.free for x in each.joint.random(rng)]
         lists += [] if n in absent else [numbers]
+    # trace on floats: exact zeros stay `Zero` objects
     core = row.core(set(row.arrays) - set(absent), keywords)
     numbers = core(model, kernel_tree(core, model), *lists)
     kept = [k for k, x in enumerate(numbers) if not isinstance(x, Zero)]
@@ -471,6 +481,7 @@ def _nonzero_row(
         found = row.reading(*arguments, **more)
         return [found[k] for k in kept]
 
+    # places of the kept numbers, result by result
     places, sizes, start = [], [], 0
     for shape in row.shapes(model):
         here = [k - start for k in kept if start <= k < start + prod(shape)]

@@ -102,10 +102,12 @@ def compile(
     kind = _dtype(dtype)
     bound = bind("compile", function, model, inputs)
     name, shapes, names = bound.name, bound.shapes, list(bound.shapes)
+    # forms are those of the library's own functions
     if form is not None and derivative is not None:
         raise OptionError("compile", "form", "nothing, with a derivative", form)
     if form is not None:
         return _in_form(bound.function, name, shapes, kind, form)
+    # differentiate with respect to an argument, or along the tangent space of q
     along, tangent = None, None
     if isinstance(derivative, str) and derivative == TANGENT and TANGENT not in names:
         tangent = _with_tangent(name, model, shapes)
@@ -113,6 +115,7 @@ def compile(
     elif derivative is not None:
         one_of("compile", "derivative", (*names, TANGENT), derivative)
         along, name = names.index(derivative), f"{name}_by_{derivative}"
+    # user functions are traced twice: they have to be pure
     program = pure_program("compile", bound)
     sizes = list(shapes.values())
     return user_kernel(bound.by_place, name, sizes, kind, along, tangent, program)
@@ -189,9 +192,11 @@ def bind(
         require_model(caller, model)
     parameters = _parameters(caller, function)
     name = getattr(whole(function), "__name__", "kernel")
+    # functions of a model get it now
     if parameters and parameters[0].name == "model":
         function = partial(function, require_model(caller, model))
         parameters = parameters[1:]
+    # shapes by `inputs`, or by the names that models know
     extra = _sizes(caller, inputs)
     shapes: dict[str, Shape] = {}
     for parameter in parameters:
@@ -199,6 +204,7 @@ def bind(
             shapes[parameter.name] = extra.pop(parameter.name)
         elif parameter.default is inspect.Parameter.empty:
             shapes[parameter.name] = _known_shape(caller, name, parameter.name, model)
+    # a model that no argument needs is a mistake of the caller
     of_model = {"q", "v", "a", "tau", "f_ext"} & set(shapes) - set(inputs or {})
     if model is not None and not isinstance(function, partial) and not of_model:
         where = f"'{name}', no argument of which gets its size from a model"
@@ -264,6 +270,7 @@ def _in_form(
         raise NotApplicableError(
             "a choice of form", f"'{name}'", "leave form out, or compile one of sixfold's functions"
         )
+    # a call without states makes the kernel, and the watcher sees it
     with watch_kernels() as found:
         none = {key: np.zeros((0, *shape), kind) for key, shape in shapes.items()}
         try:
@@ -404,6 +411,7 @@ class ArrayFunction:
         slopes = self.slopes
         if slopes is None or min(by) >= slopes.count:
             return self._jacobian(by)
+        # by the closed form where there is one, by differentiating the program elsewhere
         rest = tuple(k for k in by if k >= slopes.count)
 
         def both(*arrays: Any) -> tuple[Any, ...]:
@@ -424,6 +432,7 @@ class ArrayFunction:
     def _jacobian(self, by: Sequence[int]) -> tuple[Program, tuple[Shape, ...]]:
         """Return derivatives by forward mode, and their shapes."""
         program, outputs = self.trace
+        # columns of the arguments asked for
         starts = list(accumulate(map(prod, self.inputs), initial=0))
         columns = [n for k in by for n in range(starts[k], starts[k + 1])]
         slopes = graphs().jacobian(program, columns)
@@ -456,10 +465,12 @@ def array_function(
     program = pure_program(caller, bound)
     if program is not None:
         source = partial(_program_and_shapes, program)
+    # quantities bring their own kernel, and derivatives in closed form
     known = row is not None and model is not None and program is None
     if row is None or model is None or not known or options.keys() - {*row.choices, row.place}:
         return ArrayFunction(bound.name, names, shapes, source)
     slopes = None
+    # derivatives of a tree by the algorithms of sf.derivatives
     by_algorithm = _DERIVATIVES.get(bound.name)
     of_tree = not model.constraints and "method" not in options
     if by_algorithm and of_tree and names[:3] == row.arrays[:3]:
@@ -554,6 +565,7 @@ def _velocity_map(model: Model, q: Any) -> Any:
     t of N over its square.  A change of a quaternion's length is no velocity: the algorithms do not
     depend on that length.
     """
+    # columns of dq/dt = E v are orthogonal: E^+ = E^T over the squared lengths
     rows: list[Any] = []
     for t in range(model.nv):
         unit = [1.0 if k == t else ZERO for k in range(model.nv)]

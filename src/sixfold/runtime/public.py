@@ -122,6 +122,7 @@ def call_of(
         options: words of keyword arguments that are not in `OPTIONS`.
         properties: other fields of `Quantity`.
     """
+    # the signature that a written function would have
     kind = inspect.Parameter
     named = {n: kind(n, kind.POSITIONAL_OR_KEYWORD) for n in ("model", *arrays.split())}
     if "f_ext" in named:
@@ -171,12 +172,14 @@ def _public(
     then show.
     """
     parameters = signature.parameters
+    # the key of prepared calls: model, options, and which arrays are absent
     positional = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
     keyword = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]
     required = [n for n in row.arrays if n not in row.optional]
     extra = [n for n in row.arrays if n in row.optional]
     options = row.option_names
     key = ", ".join(["id(model)", *options, *(f"{n} is None" for n in extra)])
+    # what a prepared call takes as `out`: one array, or one for each result
     fast, targets = "backend is None", "out"
     if len(row.outputs) > 1:
         targets = "*(no_arrays if out is None else out)"
@@ -184,6 +187,7 @@ def _public(
     values, chosen = ("".join(f"{n}, " for n in names) for names in (row.arrays, options))
     arguments = f"row, model, ({values}), ({chosen}), out, backend"
     other = f"general({arguments})"
+    # results without their zeros have no prepared call
     if "sparse" in keyword:
         fast += " and sparse is False"
         other = f"({other} if sparse is False else sparse_call({arguments}, sparse))"
@@ -202,6 +206,7 @@ def _public(
     exec(compile(lines + text, code.co_filename, "exec"), names)
     made: Any = names[row.name]
     update_wrapper(made, function)
+    # signature, help and defaults are those of the decorated function
     defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
     made.__defaults__ = tuple(defaults[n] for n in positional if n in defaults)
     made.__kwdefaults__ = {n: defaults[n] for n in keyword if n in defaults}
@@ -238,6 +243,7 @@ def complete_docstring(
     if text is None:  # python -OO
         return None
     parameters = parameters or inspect.signature(function).parameters
+    # entries that the docstring has itself, by name
     head, title, rest = text.partition("    Args:\n")
     given: dict[str, str] = {}
     if title:
@@ -250,6 +256,7 @@ def complete_docstring(
                 name, _, what = line.strip().partition(": ")
                 given[name] = what
     else:
+        # without `Args:` they stand before `Returns:`
         head, title, tail = text.partition("    Returns:\n")
         tail = title + tail
     known = ARGUMENTS
@@ -258,6 +265,7 @@ def complete_docstring(
             **ARGUMENTS,
             "out": f"{_COUNTS[results]} arrays for the results, of their shapes and dtype.",
         }
+    # in the order of the signature, own texts before common ones
     entries = [f"        {n}: {given.get(n) or known[n]}\n" for n in parameters]
     return f"{head}    Args:\n{''.join(entries)}\n{tail}"
 

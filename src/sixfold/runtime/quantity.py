@@ -76,6 +76,7 @@ def full_signature(function: Callable[..., Any], results: int | None = None) -> 
         back = result = "Array" if results == 1 else f"tuple[{', '.join(['Array'] * results)}]"
     texts = {"inertias": "ArrayLike | None", "sparse": "bool", "backend": "Backend | None"}
     texts["out"] = f"{result} | None"
+    # the common keywords come last, in one order
     common = [
         inspect.Parameter(n, last.KEYWORD_ONLY, default=default, annotation=texts[n])
         for n, default in COMMON_OPTIONS.items()
@@ -294,6 +295,7 @@ class Quantity:
                     raise OptionError(self.name, name, choices, chosen)
                 _check_frame(self.name, model, chosen)
             found["frame" if name == "f_ext_frame" else name] = chosen
+        # an option without the argument that it is about
         if given.get("f_ext") is None and given.get("f_ext_frame", "world") != "world":
             what = f"{self.name}: option 'f_ext_frame'"
             raise NotApplicableError(what, "a call without f_ext", "pass f_ext, or leave it out")
@@ -307,6 +309,7 @@ class Quantity:
     def call_inside(self, model: ModelOnTree, arrays: Sequence[Any], options: Sequence[Any]) -> Any:
         """Return the numbers of a call inside the function of another quantity."""
         named = dict(zip(self.arrays, arrays, strict=True))
+        # inertias of the inner call make a tree of their own
         inertias = named.pop("inertias", None)
         if inertias is not None:
             model = ModelOnTree(model, model.tree.with_inertias(inertias))
@@ -372,6 +375,7 @@ def refuse_idle_point(function: str, model: Model, given: Mapping[str, Any]) -> 
 
 def _check_frame(function: str, model: Model, name: Any) -> None:
     """Refuse an unknown `frame=`, with the names that are near."""
+    # one of the reserved words, or a name of the model
     known = (*model.body_names, *model.frame_names, model.base_name)
     if not isinstance(name, str) or name not in known:
         words = ", ".join(map(repr, FRAMES))

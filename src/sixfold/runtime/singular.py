@@ -63,6 +63,7 @@ def nan_at_singular_states(
             return
     elif _proves_all(model, inertias, prod(q.shape[:-1])):
         return
+    # the first lost pivot is named in the warning
     bad, owner = lost_pivots(model, q, inertias)
     if not bad.any():
         return
@@ -100,6 +101,7 @@ def lost_pivots(model: Model, q: Array, inertias: Array | None = None) -> tuple[
     if inertias is not None:
         core, arrays = of_inertias(core), [q, inertias]
         shapes["inertias"] = (model.nb, 10)
+    # by machine code, or on columns of NumPy arrays
     kernel = kernel_for("pivots", core, model, shapes, ((2, len(owner)),))
     if kernel is not None:
         with np.errstate(all="ignore"):
@@ -116,6 +118,7 @@ def lost_pivots(model: Model, q: Array, inertias: Array | None = None) -> tuple[
 def pivots(model: Model, tree: Tree, q: Numbers) -> list[Scalar]:
     """Return the pivots, then the diagonal of the mass matrix; reduced under couplings."""
     if model.couplings:
+        # couplings: pivots of the reduced mass matrix
         flat, n = QUANTITIES["mass_matrix"].reading(model, tree, q), model.nv
         M = [flat[k : k + n] for k in range(0, n * n, n)]
         return [*ldl(M)[1], *(row[k] for k, row in enumerate(M))]
@@ -156,6 +159,7 @@ def singular_joints(model: Model) -> tuple[int, ...]:
     def near(joint: Joint) -> Sequence[Any]:
         return joint.step(joint.neutral(), (1e-3 * rng.standard_normal(joint.nv)).tolist())
 
+    # neutral, near neutral and random states
     ways: list[Callable[[Joint], Sequence[Any]]] = [lambda joint: joint.neutral(), near, near]
     ways += [lambda joint: joint.random(rng)] * 4
     states = [[plain(x) for joint in joints for x in way(joint)] for way in ways]
@@ -164,6 +168,7 @@ def singular_joints(model: Model) -> tuple[int, ...]:
     D, H = np.moveaxis(_pivots(model, q, len(owner)), 1, 0)
     # kernels may find an exact zero where rounding leaves something here
     reduced = _pivots(model, q, len(owner), reduced_tree(model))[:, 0]
+    # joints whose pivot is lost at all of them
     always = (np.abs(H) * MIN_PIVOT_RATIO >= np.fmin(D, reduced)).all(axis=0)
     return tuple(sorted({owner[k] for k in range(len(owner)) if always[k]}))
 
@@ -217,6 +222,7 @@ def _joints(model: Model, parameters: Array) -> tuple[Array, Array, Array]:
         joint = kinds.together("joint", kind)
         I = Inertia.from_parameters(list(np.moveaxis(parameters[..., rows, :], -1, 0)))
         S = joint.calc(joint.neutral(), (0.0,) * joint.nv).S
+        # squared lengths of the columns of S bound what inertia behind can give
         lengths = [sum(plain(x) ** 2 for x in (*c.ang, *c.lin)) for c in S.columns]
         size[rows] = np.max(np.broadcast_arrays(*lengths), axis=0)
         advance = [sum(plain(x) ** 2 for x in c.lin) for c in S.columns]
@@ -257,6 +263,7 @@ def _inertia_bounds(model: Model, parameters: Array, size: Array, slides: Array)
     Taking the elements of a 6x6 matrix positive raises its norm by sqrt(6) at most.
     """
     offsets = np.array([[float(x) for x in body.placement.r] for body in model.bodies])
+    # mass, distance of the centre and spin bound an inertia about its origin
     m = np.abs(parameters[..., 0])
     away = np.sqrt((parameters[..., 1:4] ** 2).sum(axis=-1))
     center = np.divide(away, m, out=np.zeros_like(m), where=m > 0)
@@ -265,6 +272,7 @@ def _inertia_bounds(model: Model, parameters: Array, size: Array, slides: Array)
     spin = list(np.moveaxis(np.sqrt((weights * parameters[..., 4:] ** 2).sum(axis=-1)), -1, 0))
     step = np.sqrt((offsets**2).sum(axis=1)).tolist()
     mass, reach = list(np.moveaxis(m, -1, 0)), list(np.moveaxis(center, -1, 0))
+    # tips to base: what a body carries is at most that far away
     for k in reversed(range(model.nb)):
         p = model.bodies[k].parent
         if p >= 0:
@@ -274,6 +282,7 @@ def _inertia_bounds(model: Model, parameters: Array, size: Array, slides: Array)
             spin[p] = spin[p] + spin[k]
     rotors = np.array([max(body.armature) for body in model.bodies])
     carried, distance, turning = (np.moveaxis(np.array(x), 0, -1) for x in (mass, reach, spin))
+    # Steiner: I <= spin + m (1 + distance)^2 in the units of a screw
     total = carried * (1 + distance) ** 2 + turning
     return 6 * size * total + rotors
 

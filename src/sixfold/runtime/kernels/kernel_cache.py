@@ -61,6 +61,7 @@ class KernelCache:
         slot = self._slots.get(key)
         if slot is None:
             return None
+        # the lock is needed only to move another kernel to the end of the order
         if slot is not self._newest:
             with self._lock:
                 if key in self._slots:  # not dropped meanwhile
@@ -105,8 +106,10 @@ class KernelCache:
 
     def _drop_oldest(self) -> list[_Slot]:
         key, slot = next(iter(self._slots.items()))
+        # entries that are used again come back, those of an idle kernel do not
         used = [table.pop(place, None) for table, place in slot.short_cuts]
         slot.short_cuts = []
+        # it had fast calls: it gets one more round
         if any(entry is not None for entry in used):
             self._slots.move_to_end(key)
             self._newest = slot
@@ -156,6 +159,7 @@ class PerModel(Generic[T]):
         if found is None:
             value = self._function(model, *rest)
             found = (while_alive(model, self._known, place), value)
+            # the oldest models go first
             while len(self._known) >= self._most:
                 self._known.pop(next(iter(self._known), None), None)
             self._known[place] = found

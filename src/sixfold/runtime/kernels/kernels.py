@@ -79,6 +79,7 @@ def reduced_tree(model: Model, anywhere: bool = True) -> Tree:
     from sixfold.runtime.kernels.reduce_frames import reduce_frames
 
     tree = model.tree
+    # a large pitch would mix numbers of very different size
     pitches = (getattr(joint, "pitch", 0) for joint in tree.joint)
     if tree.is_numeric() and any(abs(float(pitch)) > _MAX_PITCH for pitch in pitches):
         return tree
@@ -120,6 +121,7 @@ def kernel_for(
     known = KERNELS.find(key)
     if known is None and getattr(_interpreting, "now", False):
         return None
+    # one thread makes a kernel, the others wait for it
     if known is None:
         with _making:
             known = KERNELS.find(key)
@@ -190,6 +192,7 @@ def _make(
         llvm.cache.source_digest(),  # a changed algorithm is another function
         *llvm.toolchain(),
     )
+    # the text of the program, the data of a rolled form, the object code
     kept = llvm.cache.read(name) if known else None
     if kept is not None:
         return _unpack(function, kept, layout)
@@ -227,10 +230,12 @@ def _program(
             f"{function} of model '{model.name}'",
             "leave backend out: matrices and coupled joints are compiled as straight-line code",
         )
+    # long trees: loops over bodies
     if form == "rolled" or (rolled is not None and rolled.work() > 2 * MAX_STRAIGHT_OPERATIONS):
         return rolled, data
     if form is None and sum(prod(shape) for shape in layout.outputs) > MAX_RESULTS:
         return rolled, data  # NumPy, where there is no rolled form
+    # straight-line code, unless that is too long and loops are possible
     tree = kernel_tree(core, model)
     program = graphs().trace(partial(core, model, tree), [prod(s) for s in layout.inputs])
     if (
@@ -260,6 +265,7 @@ def _roll(
     NotRolled = graphs().NotRolled
     body = core.func if isinstance(core, partial) else core
     options = core.keywords if isinstance(core, partial) else {}
+    # loops need equal joints, and neither couplings nor constraints
     rolls = getattr(body, "rolls", False)
     named = not isinstance(options.get("frame", ""), str)  # one body of its own has no loop
     other = options.get("method", "aba") != "aba"
@@ -324,6 +330,7 @@ def user_kernel(
             program, outputs = known.program, known.outputs
         else:
             program, outputs = trace(function, shapes)
+        # the derivative with respect to an argument adds its axes to each result
         if along is not None and tangent is None:
             start = sum(prod(shape) for shape in shapes[:along])
             program = graphs().jacobian(program, range(start, start + prod(shapes[along])))

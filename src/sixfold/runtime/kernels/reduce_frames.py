@@ -67,6 +67,7 @@ def reduce_frames(tree: Tree) -> Tree:
     if not tree.is_numeric():
         return tree
     frames = _Frames(tree)
+    # until no move of a frame saves a number
     for _ in range(_SWEEPS):
         if not any([frames.improve(i) for i in tree.bodies]):
             break
@@ -93,6 +94,7 @@ class _Frames:
         self.bodies = [1 for _ in tree.parent]
         for i in tree.bodies:
             self.children[tree.parent[i]].append(i)
+        # mass and number of bodies that each joint carries
         for i in reversed(tree.bodies):
             self.behind[tree.parent[i]] += self.behind[i]
             self.bodies[tree.parent[i]] += self.bodies[i]
@@ -106,6 +108,7 @@ class _Frames:
         joint: Any = self.joint[i]
         if not joint.fixed_axis or not hasattr(joint, "axis") or _axis(joint) is not None:
             return
+        # turn the frame so that the joint's axis is its nearest coordinate axis
         u = [float(x) for x in joint.axis]
         k = max(range(3), key=lambda n: abs(u[n]))
         along = [math.copysign(1.0, u[k]) if n == k else 0.0 for n in range(3)]
@@ -125,6 +128,7 @@ class _Frames:
         k = self.axis[i]
         if k is None:
             return False
+        # the move that saves most
         least, best = Cost(0, 0), None
         for moves in self.choices(i, k):
             change = self.change(moves)
@@ -138,11 +142,13 @@ class _Frames:
     def choices(self, i: int, k: int) -> Iterator[Moves]:
         """Yield moves of the frame of body i along or about its axis k that may leave a zero."""
         E, r = self.place[i]
+        # slide the frame along its joint's axis, alone or with those behind it
         for t in range(3):
             if abs(float(E[k][t])) == 1 and r[t] != 0:
                 distance = -float(r[t]) * float(E[k][t])
                 yield {i: _shift(k, distance)}
                 yield self.shifts(i, k, distance)
+        # take over the offset or the turn of a child
         for c in self.children[i]:
             turn, offset = self.place[c].E, float(self.place[c].r[k])
             if offset and self.harmless(i, c, offset):
@@ -153,6 +159,7 @@ class _Frames:
     def shifts(self, i: int, k: int, distance: float) -> Moves:
         """Return the shift of body i along its axis k, and of bodies on parallel axes behind it."""
         found: Moves = {}
+        # children with parallel axes are shifted along
         todo = [(i, k, distance)]
         while todo and len(found) < _MAX_TOGETHER:
             j, n, along = todo.pop()
@@ -175,6 +182,7 @@ class _Frames:
 
     def cost(self, i: int, X: Transform, inertia: Inertia) -> Cost:
         """Return what body i and its placement cost."""
+        # each nonzero number of a placement or inertia costs multiplications
         offsets = sum(x != 0 for x in X.r) if self.tree.parent[i] else 0  # the base does not move
         products = sum(x != 0 for x in inertia.I[3:])
         siblings = len(self.children[self.tree.parent[i]]) > 1
@@ -211,6 +219,7 @@ class _Frames:
         places: dict[int, Transform] = {}
         for i, move in moves.items():
             X, back = self.place[i], move.inverse()
+            # the move before the joint, its inverse before each child
             places[i] = X if self.tree.parent[i] in moves else _chain(move, X)
             for c in self.children[i]:
                 if c not in moves:

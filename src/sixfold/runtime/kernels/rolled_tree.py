@@ -192,17 +192,13 @@ def trace_loops(
     Raises:
         NotRolled: if the core or a joint cannot be traced in rolled form.
     """
-    recorders, records = (
-        lazily("sixfold.compiler.graph.rolled"),
-        lazily("sixfold.compiler.graph.rolled"),
-    )
-    sweeps = lazily("sixfold.compiler.graph.rolled").sweeps
+    loops = lazily("sixfold.compiler.graph.rolled")
     kinds = kinds_of(model)
     tree, members = kinds.tree, kinds.members
     counts = [len(bodies) for bodies in members]
 
     def run(adding: dict[int, int] | None) -> tuple[Recorder, Any]:
-        recorder = recorders.Recorder(counts, adding)
+        recorder = loops.Recorder(counts, adding)
         face = RolledModel(model, recorder, [tree.joint[bodies[0]] for bodies in members])
         arrays = [InputArray(a) for a in range(len(inputs))]
         return recorder, core(face, RolledTree(kinds, recorder), *arrays)
@@ -222,7 +218,7 @@ def trace_loops(
     recorder.finish()
     parent = tree.parent[1:]
     single = len(set(parent)) == len(parent)
-    rolled, storage = sweeps(recorder, outs, ends, arrays=len(inputs), single=single)
+    rolled, storage = loops.sweeps(recorder, outs, ends, arrays=len(inputs), single=single)
     kind = np.zeros(len(parent), int)
     for k, bodies in enumerate(members):
         kind[np.array(bodies) - 1] = k
@@ -230,7 +226,7 @@ def trace_loops(
     widths = [sizes.get(name, [j.nv for j in tree.joint[1:]]) for name in inputs]
     widths += [[len(outs[k][o]) for k in kind] for o in range(outputs)]
     starts = [np.concatenate([[0], np.cumsum(width)[:-1]]).astype(int) for width in widths]
-    return rolled, records.pack(rolled, storage, records.Shape(parent, list(kind), starts))
+    return rolled, loops.pack(rolled, storage, loops.Shape(parent, list(kind), starts))
 
 
 def _kinds(tree: Tree) -> list[list[int]]:
