@@ -15,6 +15,7 @@ from pathlib import Path
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 FOLD = re.compile(r"^<details[^>]*><summary>(.*?)</summary>$|^</details>$", re.MULTILINE)
+IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)[^)]*\)")
 PAGE_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
@@ -52,7 +53,8 @@ def notebook(text):
     for kind, source, _ in cells(FRONT_MATTER.sub("", text)):
         if kind == "markdown":
             source = FOLD.sub(lambda m: f"**{m.group(1)}**" if m.group(1) else "", source)
-            source = re.sub(r"\n{3,}", "\n\n", PAGE_LINK.sub(r"\1", source))
+            source = PAGE_LINK.sub(r"\1", IMAGE.sub(r"(Drawing on the site: \1.)", source))
+            source = re.sub(r"\n{3,}", "\n\n", source)
         source = source.strip("\n")
         if source.strip():
             listed.append(_cell(kind, source, len(listed)))
