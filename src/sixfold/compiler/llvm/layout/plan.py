@@ -53,6 +53,7 @@ class Lines:
 
     def missing(self) -> list[tuple[int, int]]:
         """Return lines that are not written exactly once, by output and number."""
+        # lines that pieces write, zero lines, and lines across two rows
         count = Counter(
             (group.output, (line.row * self.sizes[group.output] + line.column) // LANES)
             for groups in self.groups
@@ -245,6 +246,7 @@ class _Check:
     def run(self) -> None:
         """Check the numbers, then every read of every piece."""
         plan = self.plan
+        # numbers of slots, results, calls and repetitions
         slots = {*plan.slot.values(), *plan.results, *plan.inputs.values()}
         elsewhere = {outside_slot(n) for n in plan.inputs}
         elsewhere |= {returned_slot(n) for n in range(len(plan.results)) if plan.returns}
@@ -260,9 +262,11 @@ class _Check:
             raise _wrong(f"lines {sorted(missing)} are not written once")
         if plan.calls and (self.block is None or max(plan.calls) >= len(plan.pieces)):
             raise _wrong("a call without a subroutine, or after all pieces")
+        # inputs are in their slots before the first piece
         for k, (op, *arguments) in enumerate(self.nodes):
             if op == INPUT:
                 self._write(k, plan.inputs.get(arguments[0]))
+        # run the plan: calls, repetitions and sines before each piece, then its operations
         done: set[int] = set()
         calls = iter(self.calls)
         for p, members in enumerate(plan.pieces):
@@ -320,6 +324,7 @@ class _Check:
 
     def _sines(self, p: int) -> set[int]:
         """Compute the sines and cosines before a piece; return their nodes."""
+        # angles of a group lie one after the other, their pairs too
         made: set[int] = set()
         for group in self.plan.angles:
             if group.before != p:
@@ -328,6 +333,7 @@ class _Check:
                 if self.plan.slot.get(angle) != group.first + n:
                     raise _wrong(f"angle {angle} does not lie among its group")
                 self._read(angle, "a sine")
+            # the slots of a group's pairs lose what they held
             pairs = {
                 (op, angle): slot
                 for n, angle in enumerate(group.nodes)
@@ -364,6 +370,7 @@ class _Check:
             raise _wrong(f"repetition {node} runs another body, or for other rounds")
         if op.rounds > 1 and not routine.feeds:
             raise _wrong(f"repetition {node} does not carry its results on")
+        # each input is copied into the region, or stays in a slot outside it
         for n, slot in routine.plan.inputs.items():
             a = arguments[n]
             copied = slot in taken
@@ -375,11 +382,13 @@ class _Check:
                 self._read(a, f"repetition {node}")
         if routine.plan.returns != (run.returned is not None):
             raise _wrong(f"repetition {node} does not say where its results go")
+        # results go to slots that every run has of its own
         results = range(0)
         if run.returned is not None:
             results = range(run.returned, run.returned + len(routine.plan.results))
         if not all(0 <= slot < self.plan.slots and slot not in routine.region for slot in results):
             raise _wrong(f"repetition {node} returns results to slots {results}")
+        # whatever was in the region is gone
         for slot in (*routine.region, *results):
             self.tile.pop(slot, None)
         for place, k in run.results:

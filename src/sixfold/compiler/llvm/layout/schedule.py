@@ -92,6 +92,7 @@ class _Planner:
     ) -> None:
         """Take the first slot and the inputs that lie outside, where it is a routine's program."""
         self.program, self.nodes = program, program.nodes
+        # single precision computes sines in the pieces of a routine
         hoist = hoist and (inner or routine is None)
         self.level, self.hoisted_sincos = levels(self.nodes, inner, hoist)
         self.slot: dict[int, int] = {}
@@ -101,11 +102,13 @@ class _Planner:
             self.used, outside = routine
             inputs = {node[1]: k for k, node in enumerate(self.nodes) if node[0] == INPUT}
             self.slot = {inputs[n]: outside_slot(n) for n in outside if n in inputs}
+        # bodies of repetitions come first: all of them share one region of slots
         self.routines = self._routines(piece, inner)
         self.used = max([self.used, *(r.region.stop for r in self.routines)])
         elsewhere = (
             self.hoisted_sincos if block is None else self.hoisted_sincos | self._join(block)
         )
+        # what pieces compute: all but inputs, constants, calls and what has a place elsewhere
         work = [
             k
             for k, (op, *_) in enumerate(self.nodes)
@@ -113,6 +116,7 @@ class _Planner:
             and not isinstance(op, (Call, Result, Repeat, Final))
             and k not in elsewhere
         ]
+        # sines, calls and repetitions are barriers: each level between them is cut on its own
         self.pieces: list[tuple[int, ...]] = []
         self.start: dict[int, int] = {}  #: First piece of each level.
         repeats = [k for k, (op, *_) in enumerate(self.nodes) if isinstance(op, (Repeat, Final))]
@@ -125,6 +129,7 @@ class _Planner:
         self.begins: dict[int, list[int]] = {}
         for k in repeats:
             self.begins.setdefault(self.start[self.level[k]], []).append(k)
+        # order of execution: what runs before a piece, then its members
         computed = [(*self.begins.get(p, ()), *members) for p, members in enumerate(self.pieces)]
         order = [k for members in computed for k in members]
         self.home = {k: p for p, members in enumerate(computed) for k in members}
@@ -140,11 +145,13 @@ class _Planner:
         self.routine_of: dict[int, int] = {}
         for body, each in repetitions(self.nodes).items():
             self.routine_of |= dict.fromkeys(each, len(found))
+            # a single round is a call, whose results are not carried on
             feeds = any(self.nodes[k][0].rounds > 1 for k in each)
             carried = len(body.outputs) if feeds else 0
             outside = outside_inputs(self.nodes, body, each, carried)
             cut = _Planner(body, piece, inner, None, (self.used, outside)).plan(carried, not feeds)
             cut = cut.verify(body) if verifying() else cut
+            # rounds may end early only where all repetitions of the body say so
             ends = {self.nodes[k][0].going for k in each}
             going = ends.pop() if len(ends) == 1 and feeds else None
             found.append(Routine(body, cut, feeds, range(self.used, cut.slots), going))
@@ -155,6 +162,7 @@ class _Planner:
 
         Return the arguments that need no copy, because they are computed directly into the slot.
         """
+        # who reads each value, and which values each slot of the subroutine is given
         users: dict[int, list[int]] = {}
         given: dict[int, list[int]] = {}
         for k, (op, *arguments) in enumerate(self.nodes):
@@ -196,11 +204,13 @@ class _Planner:
         for n, (k, x) in enumerate(zip(each, sources, strict=True)):
             stop = next((m for m in range(n, len(each)) if sources[m] != x), len(each))
             op = self.nodes[x][0]
+            # an input may live in the slot for good if every call takes the same one
             always = op == INPUT and stop - n == len(each)
             made = op not in (INPUT, CONST, COPY) and self.level[x] == self.level[k]
             made = made and not isinstance(op, Final)
             if not (always or made) or x in placed or x in self.slot:
                 continue
+            # the calls that take this value, and when the next value has to be there
             same = set(each[n:stop])
             end = (1 << 30, 0)
             if stop < len(each):
@@ -232,7 +242,9 @@ class _Planner:
         for k in inputs:
             if k not in self.slot:
                 self.slot[k] = self._more(1)
+        # slots of angles and of their sines; those of earlier groups are used again
         angles = self._groups(groups)
+        # a carried result takes the slot of the input that it replaces, once nobody reads that
         number = {nodes[k][1]: k for k in inputs}
         for n, k in enumerate(outputs[:carried]):
             old = number.get(n)
@@ -242,17 +254,20 @@ class _Planner:
                 continue
             if old not in self.final or self.place[self.final[old]] <= self.place[k]:
                 self.slot[k] = self.slot[old]
+        # results that the caller wants side by side
         computed = {k for members in self.pieces for k in members if k not in self.slot}
         if in_order:
             self.slot |= {k: self._more(1) for k in dict.fromkeys(outputs) if k in computed}
         returns = returns and len(computed.intersection(outputs)) == len(outputs)
         if returns:
             self.slot |= {k: returned_slot(n) for n, k in enumerate(outputs)}
+        # values that cross from one piece to a later one
         self._crossing()
         # results that are constants need a slot of their own
         for k in outputs:
             if k not in self.slot:
                 self.slot[k] = self._more(1)
+        # gather the plan
         results = tuple(self.slot[k] for k in outputs)
         pieces = tuple(self.pieces)
         routines, runs = place_routines(
@@ -340,6 +355,7 @@ class _Planner:
         Return all these results; those that need another slot have none yet.  Slots that are free
         again after a piece are added to its `ends`.
         """
+        # nodes that read the results of each repetition before the piece
         finals: dict[int, list[int]] = {}
         for k in self.begins.get(p, ()):
             op, *arguments = self.nodes[k]
@@ -354,6 +370,7 @@ class _Planner:
             for k in each:
                 self.slot.setdefault(k, first + self.nodes[k][0].place)
             if not outputs.intersection(each):
+                # the slots are free again after the last piece that reads one of them
                 last = max((self.home[self.final[k]] for k in each if k in self.final), default=p)
                 ends.setdefault(last, []).extend(range(first, first + size))
         return [k for each in finals.values() for k in each]
@@ -377,6 +394,7 @@ def levels(nodes: Nodes, inner: bool, hoist: bool) -> tuple[dict[int, int], set[
         if isinstance(op, Repeat):  # after whatever was run before in the same slots
             called = level[k] = max([called, *(level[a] for a in arguments)]) + 1
             continue
+        # a value is as deep as what it reads
         level[k] = max(level[a] for a in arguments)
         if isinstance(op, Call):  # after the call before; what it takes is handed over just before
             called = level[k] = max(level[k], called) + 1
@@ -393,12 +411,14 @@ def equal_pieces(nodes: Nodes, members: Sequence[int], count: int) -> list[Piece
     """Return about equal pieces, cut where few values have to be kept for later."""
     place = {k: n for n, k in enumerate(members)}
     final = {a: n for n, k in enumerate(members) for a in nodes[k][1:]}
+    # how many values are live at each possible cut
     change = [0] * (len(members) + 1)
     for k, n in place.items():
         if final.get(k, n) > n:
             change[n + 1] += 1
             change[final[k]] -= 1
     alive = list(itertools.accumulate(change))
+    # cut near equal lengths, where the fewest values are live
     ends = [0]
     for p in range(1, count):
         aim, play = p * len(members) // count, int(CUT_PLAY * len(members) / count)
@@ -452,6 +472,7 @@ def place_routines(
     """
     runs: list[Run] = []
     placed = list(routines)
+    # results that are read, by repetition
     finals: dict[int, list[tuple[int, int]]] = {}
     for f, (op, *arguments) in enumerate(nodes):
         if isinstance(op, Final) and f in slot:
@@ -459,6 +480,7 @@ def place_routines(
     for k, r in routine_of.items():
         op, *arguments = nodes[k]
         region, inputs = routines[r].region, routines[r].plan.inputs.items()
+        # inputs inside the region are copied in, those outside stay where they are
         taken = tuple((s, arguments[n]) for n, s in inputs if s in region)
         outside = {s: slot[arguments[n]] for n, s in inputs if s not in region}
         placed[r] = replace(routines[r], plan=routines[r].plan.with_slots(outside))

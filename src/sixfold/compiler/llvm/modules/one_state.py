@@ -60,6 +60,7 @@ def rows(program: Program, layout: Layout, more: str = ", i64 %strided") -> str:
 
 
 def _rows(layout: Layout, cut: Plan, more: str) -> str:
+    # one tile, used for one row after the other
     size = tile_size(layout, cut, 1)
     place = "ptr %args, ptr %steps, i64 %at, i64 1, ptr %tiles"
     lines = [
@@ -77,6 +78,7 @@ def _rows(layout: Layout, cut: Plan, more: str) -> str:
         "one:",
         f"  call void @gather_1({place}, i64 0)",
     ]
+    # repetitions and sines run before the piece that reads them
     for p, members in enumerate(cut.pieces):
         lines += [*run_calls(cut, 1, p), *sincos_calls(layout, cut, 1, p)]
         lines += [f"  call void @piece_{p}_1(ptr %tiles)"] if members else []
@@ -94,6 +96,7 @@ def _rows(layout: Layout, cut: Plan, more: str) -> str:
 
 def _scatter(program: Program, layout: Layout, cut: Plan) -> str:
     """Return @scatter_1: results from slots to the rows of outputs, by vectors where it can."""
+    # results that lie side by side in the tile are moved as vectors
     block = Block(1, layout.scalar)
     first = 0
     for o, size in enumerate(layout.output_sizes):

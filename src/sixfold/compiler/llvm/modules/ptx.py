@@ -22,6 +22,7 @@ def module(program: Program, layout: Layout, name: str) -> str:
     program, dense = fewest_live(program), layout.dense
     inputs, outputs = dense.input_sizes, dense.output_sizes
     block = Block(1, layout.scalar)
+    # array, size and place of each input and result
     numbers = [(k, n, i) for k, n in enumerate(inputs) for i in range(n)]
     targets: dict[int, list[tuple[int, int, int]]] = {}
     places = [(k, n, i) for k, n in enumerate(outputs) for i in range(n)]
@@ -90,6 +91,7 @@ def fewest_live(program: Program) -> Program:
 
 def _ordered_by_demand(program: Program, outputs: Sequence[int]) -> Program:
     """Return the program with each node just before the first that needs it."""
+    # depth first from the results, with an explicit stack
     place: dict[int, int] = {}
     nodes: list[tuple[Any, ...]] = []
     pending = list(reversed(outputs))
@@ -110,6 +112,7 @@ def _ordered_by_demand(program: Program, outputs: Sequence[int]) -> Program:
 
 def _peak(program: Program) -> int:
     """Return the largest number of values that are live at once."""
+    # the last operation that reads each value
     last: dict[int, int] = {}
     for n, (op, *arguments) in enumerate(program.nodes):
         if op not in (INPUT, CONST):

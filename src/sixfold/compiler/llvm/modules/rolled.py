@@ -32,6 +32,7 @@ from sixfold.compiler.llvm.text.writer import Block
 
 def module(rolled: Rolled, layout: Layout, W: int, triple: str = "") -> str:
     """Return the text of a module with the inner loop @loop of a NumPy gufunc."""
+    # operations of all kinds and sweeps
     programs = [part.program for sweep in rolled.parts for part in sweep] + [rolled.last.program]
     used = {op for program in programs for op, *_ in program.nodes}
     parts = [scratch.DECLARATIONS]
@@ -129,6 +130,7 @@ def _write(block: _Item, part: Part, read: Read, sink: Sink) -> None:
     """Write the operations of a part; `read` gives the sources, `sink` takes the results."""
     values: dict[int, str] = {}
     nodes = part.program.nodes
+    # results by node: they are stored as soon as they are computed
     wanted: dict[int, list[int]] = {}
     for k, node in enumerate(part.program.outputs):
         wanted.setdefault(node, []).append(k)
@@ -153,6 +155,7 @@ def _write(block: _Item, part: Part, read: Read, sink: Sink) -> None:
 def _item(rolled: Rolled, layout: Layout, s: int, k: int, part: Part, W: int) -> str:
     """Return @item_s_k_W: what sweep s does to an item of kind k."""
     block = _Item(W, layout)
+    # the last three words of a record: slots of this sweep
     first = ARRAYS + rolled.arrays + rolled.outputs
 
     def sink(to: Source, value: str) -> None:
@@ -222,6 +225,7 @@ def _rows(rolled: Rolled, layout: Layout, W: int) -> str:
         "block:",
     ]
     block.lines = lines
+    # a pointer to each lane's row of each array; lanes past the last row repeat it
     last = block.emit("sub i64 %stop, 1")
     for a in range(arrays):
         base = block.emit(f"load ptr, ptr {block.emit(f'getelementptr ptr, ptr %args, i64 {a}')}")
@@ -266,6 +270,7 @@ def _sweep(block: _Item, rolled: Rolled, s: int) -> None:
         where = block.emit(f"getelementptr i64, ptr %data, i64 {WORDS_BEFORE + WORDS_EACH * s + k}")
         return block.emit(f"load i64, ptr {where}")
 
+    # where the records and constants of this sweep are, and its slots of the root
     records = block.emit(f"getelementptr i8, ptr %data, i64 {header(0)}")
     columns = block.emit(f"getelementptr i8, ptr %data, i64 {header(1)}")
     root, area = header(2), header(3)
@@ -282,6 +287,7 @@ def _sweep(block: _Item, rolled: Rolled, s: int) -> None:
         start = root if outward else area
         base = block.emit(f"getelementptr {block.real}, ptr %scratch, i64 {start}")
         block.keep(value, block.emit(f"getelementptr {block.real}, ptr {base}, i64 {k}"))
+    # parents before children, or children before parents
     begin = "0" if outward else block.emit("sub i64 %n, 1")
     lines += [
         f"  br label %head{s}",
@@ -298,6 +304,7 @@ def _sweep(block: _Item, rolled: Rolled, s: int) -> None:
         f"  %c{s} = getelementptr double, ptr {columns}, i64 %cx{s}",
     ]
     arguments = f"(ptr %r{s}, ptr %c{s}, ptr %lanes, ptr %scratch)"
+    # the function of the item's kind
     if kinds == 1:
         lines += [f"  call void @item_{s}_0_{W}{arguments}", f"  br label %tail{s}"]
     else:

@@ -72,23 +72,28 @@ def module(whole: Outlined, scan: Scan, W: int, triple: str = "") -> str:
     hoist = layout.scalar == "double"
     inner = plan(block, inner=hoist, hoist=hoist) if block is not None else None
     cut = plan(program, carried=sum(scan.carried), inner=hoist, block=inner, hoist=hoist)
+    # intrinsics and elementary functions of the step and its subroutine
     parts_of = [part for part in whole if part is not None]
     used = {op for part in parts_of for op in part.names()}
     parts = [scratch.DECLARATIONS, environment.declarations(triple)]
     parts += [library(layout, width, used) for width in ((1,) if W == 1 else (1, W))]
+    # carried and fixed arrays are read once, the others at each step
     kept = len(scan.carried) + len(scan.fixed)
     parts.append(_gather("begin", scan, cut, range(kept), W))
     parts.append(_gather("feed", scan, cut, range(kept, len(scan.sizes)), W))
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
     parts += routine_functions(program, layout, cut, W)
+    # the subroutine's pieces work in the same tiles
     if block is not None and inner is not None:
         inner = inner.in_tile(cut.slots)  # they share their tiles
         parts += [piece(block, layout, inner, p, W, "block") for p in range(len(inner.pieces))]
         parts += routine_functions(block, layout, inner, W, "block")
+    # what ends a step, and the check at the end
     parts.append(_advance(program, layout, cut, W))
     parts.append(_write(program, scan, cut, W))
     parts.append(_lost(program, layout, cut, W))
     parts.append("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n")
+    # each piece prefetches its share of the output rows
     stages = _stages(cut, inner)
     number = len(stages)
     parts += [
@@ -303,6 +308,7 @@ def _driver(
         place = f"ptr %arrays, ptr %strides, i64 %r_{name}, i64 %v_{name}, i64 {step}"
         return f"  call void @{function}({place}, ptr %tile_{name})"
 
+    # read carried and fixed arrays of a group
     each("first", "blocks", [with_rows("begin", "first", "0")], "loop")
     lines += [
         "loop:",
@@ -314,7 +320,9 @@ def _driver(
         "prepare_in:",
         "  br label %prepare",
     ]
+    # read the arrays of this step
     each("prepare", "prepare_in", [with_rows("feed", "prepare", "%step")], "early0")
+    # all pieces, with what runs before each
     last = len(stages) - 1
     for n, (kind, how, p) in enumerate(stages):
         name, after = f"stage{n}", "finish" if n == last else f"early{n + 1}"
@@ -333,6 +341,7 @@ def _driver(
         "  br label %put",
     ]
     each("put", "writing", [with_rows("write", "put", "%out")], "carry_in")
+    # results become what is carried
     if _results_to_move(cut):
         lines += ["carry_in:", "  br label %carry"]
         each("carry", "carry_in", ["  call void @advance(ptr %tile_carry)"], "step_end")
@@ -349,6 +358,7 @@ def _driver(
         "ending_in:",
         "  br label %ending",
     ]
+    # after the last step: is everything finite?
     look = "  call void @lost(ptr %tile_ending, ptr %found)"
     each("ending", "ending_in", [look], "group_end")
     lines += [

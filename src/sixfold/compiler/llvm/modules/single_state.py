@@ -107,6 +107,7 @@ class _Entry:
     def text(self) -> str:
         layout, emit, at = self.layout, self.emit, self.at
         inputs, item = len(layout.inputs), layout.item
+        # as many arguments as inputs, or also an array for each result
         self.equal("ptr", "%keywords", "null")
         extra = emit(f"sub i64 %count, {inputs}")
         outputs = len(layout.outputs)
@@ -115,6 +116,7 @@ class _Entry:
         else:
             none, all_given = (emit(f"icmp eq i64 {extra}, {n}") for n in (0, outputs))
             self.need(emit(f"or i1 {none}, {all_given}"))
+        # each input is plain; those with a leading axis have the same number of rows
         rows, several = "1", "false"
         pointers, steps = [], []
         for k, shape in enumerate(layout.inputs):
@@ -129,6 +131,7 @@ class _Entry:
             several = emit(f"or i1 {several}, {lead}")
             steps.append(emit(f"select i1 {lead}, i64 {item * prod(shape)}, i64 0"))
             pointers.append(at(array, DATA, "ptr"))
+        # so many rows that threads may take them are left to the caller if `self` is None
         less = emit(f"sub i64 {rows}, 1")
         few = emit(f"icmp ult i64 {less}, {self.most or most_rows(layout)}")
         if self.most is None:
@@ -173,6 +176,7 @@ class _Entry:
         layout, emit, at, lines = self.layout, self.emit, self.at, self.lines
         inputs, outputs = len(layout.inputs), len(layout.outputs)
         sizes = [layout.item * size for size in layout.output_sizes]
+        # results are given and not None, or made here
         there = emit(f"icmp eq i64 %count, {inputs + outputs}")
         lines += [f"  br i1 {there}, label %perhaps, label %make", "perhaps:"]
         given = [at("%args", 8 * (inputs + o), "ptr") for o in range(outputs)]
@@ -192,6 +196,7 @@ class _Entry:
         ]
         # memory of large results comes from a pool: the caller takes it and gives arrays
         self.need(emit(f"icmp ult i64 {rows}, {-(-MIN_POOLED_BYTES // sum(sizes))}"))
+        # new arrays; without memory those made before are released
         made = [self._make(o, several) for o in range(outputs)]
         fresh = [at(array, DATA, "ptr") for array in made]
         lines += ["  br label %work", "work:"]
@@ -202,6 +207,7 @@ class _Entry:
                 f"  %result{t} = phi ptr [{given[o]}, %given_end], [{made[o]}, %{last}]",
                 f"  %target{t} = phi ptr [{targets[o]}, %given_end], [{fresh[o]}, %{last}]",
             ]
+        # run the loop on the pointers
         where = [f"%target{tag(o)}" for o in range(outputs)]
         self._run(rows, [*pointers, *where], [*steps, *map(str, sizes)])
         return "%result" if outputs == 1 else self._tuple()
@@ -222,6 +228,7 @@ class _Entry:
             else:
                 self.equal("i64", at(sizes, 0, "i64"), rows)
             target = at(array, DATA, "ptr")
+            # a result must overlap no argument and no other result
             start = emit(f"ptrtoint ptr {target} to i64")
             size = layout.item * layout.output_sizes[o]
             stop = emit(f"add i64 {start}, {emit(f'mul i64 {rows}, {size}')}")
@@ -250,6 +257,7 @@ class _Entry:
         layout, emit, lines = self.layout, self.emit, self.lines
         core = layout.outputs[output]
         axes = len(core)
+        # the shape: the leading axis, if there is one, then the core
         for k, n in enumerate(core):
             lines.append(
                 f"  store i64 {n}, ptr {emit(f'getelementptr i64, ptr %sizes, i64 {k + 1}')}"
@@ -295,6 +303,7 @@ class _Entry:
             for k, x in enumerate(values):
                 where = emit(f"getelementptr i64, ptr %{name}, i64 {k}")
                 lines.append(f"  store {kind} {x}, ptr {where}")
+        # release the interpreter's lock when the call takes long
         long = emit(f"icmp ugt i64 {rows}, {MIN_UNLOCKED_NUMBERS // sum(layout.sizes)}")
         call = "  call void @loop(ptr %data, ptr %dims, ptr %steps, ptr null)"
         lines += [

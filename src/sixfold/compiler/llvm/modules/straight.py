@@ -69,10 +69,12 @@ def module(
     their triple, and leaves everything as it found it.  With `permutes`, the processor permutes
     eight numbers of two vectors; with `python`, there is the plain call for the interpreter too.
     """
+    # whole cache lines where the processor permutes two vectors, and rows are wide
     by_lines = lines.supports(layout, W, permutes)
     cut = plan(program, inner=layout.scalar == "double")
     cut = with_lines(program, layout, cut, W) if by_lines else cut
     used = program.names()
+    # intrinsics, elementary functions, and the pieces with what moves rows in and out
     parts = [scratch.DECLARATIONS, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
     parts += [library(layout, width, used) for width in dict.fromkeys((1, W))]
     parts.append(gather(program, layout, cut, W, True))
@@ -81,6 +83,7 @@ def module(
     parts += [piece(program, layout, cut, p, W) for p in range(len(cut.pieces))]
     parts += routine_functions(program, layout, cut, W)
     T = blocks_per_group(layout, cut, W)
+    # drivers of dense rows: by transposes, and by lines into the caches or past them
     name = "scatter_rows" if by_lines else "rows"
     parts.append(_driver(name, layout, cut, W, T, Scatter(layout, cut, W, T)))
     if by_lines:
@@ -89,16 +92,19 @@ def module(
             store = lines.Stream(layout, cut, W, T, past)
             parts.append(_driver("past_rows" if past else "line_rows", layout, cut, W, T, store))
         parts.append(_choice(layout, W))
+    # the driver of strided arrays
     T = strided.blocks_per_group(layout, cut, W)
     parts.append(strided.moves(program, layout, cut, W))
     parts.append(_driver("columns", layout, cut, W, T, strided.Strided(layout, W)))
     parts.append(strided.aligned_rows(layout, W, _is_large(layout)))
+    # scalar code for one or two states, and blocks with fewer rows than lanes
     few = W > 1 and not cut.large
     if few:
         parts.append(one_state.rows(program, layout))
     if W > 1:
         parts.append(gather(program, layout, cut, W, False))
         parts.append(scatter_short(layout, W))
+    # what NumPy and the interpreter call
     parts.append(copies(layout.scalar, ["fill_nan"]))
     parts.append(direct_loop(layout, W, triple, few))
     if python:
@@ -128,6 +134,7 @@ def _driver(name: str, layout: Layout, cut: Plan, W: int, T: int, store: Store) 
         T: blocks of a group.
         store: how results are stored.
     """
+    # all tiles of a group, and what the strategy keeps behind them
     size, after = tile_size(layout, cut, W), f"before{len(cut.pieces)}"
     scratch_bytes = size * T + store.scratch_bytes
     arguments = "ptr %args, ptr %steps, i64 %row, i64 %stop"
@@ -194,6 +201,7 @@ def _is_large(layout: Layout) -> list[str]:
 
 def _choice(layout: Layout, W: int) -> str:
     """Return @rows_W: whole blocks by lines where that is faster, other rows by scatter."""
+    # lines need dense rows: the step of each result is the size of its row
     text, names = [], []
     for o, size in enumerate(layout.output_sizes):
         t = tag(o)
