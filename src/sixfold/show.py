@@ -33,7 +33,7 @@ def block(*parts: str) -> str:
     return f'<div class="sixfold">{"".join(part for part in parts if part)}</div>'
 
 
-def folded(title: str, inside: str) -> str:
+def fold(title: str, inside: str) -> str:
     """Return what opens by a click on its title."""
     return f"<details><summary>{plain(title)}</summary>{inside}</details>"
 
@@ -101,13 +101,13 @@ def fields_line(value: Any) -> str:
     """
     # named tuples show all fields, dataclasses those that differ from their default
     named = getattr(value, "_fields", None) or [
-        f.name for f in fields(value) if _is_shown(value, f)
+        f.name for f in fields(value) if _shows_field(value, f)
     ]
     parts = (f"{name}={_short(getattr(value, name))}" for name in named)
     return f"{type(value).__name__}({', '.join(parts)})"
 
 
-def _is_shown(value: Any, field: Field[Any]) -> bool:
+def _shows_field(value: Any, field: Field[Any]) -> bool:
     content = getattr(value, field.name)
     return field.repr and (content is not field.default and not _same(content, field.default))
 

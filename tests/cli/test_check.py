@@ -48,7 +48,7 @@ def test_a_sound_robot_exits_with_zero_and_shows_both_tables(robot):
     result = run(robot(), "--samples", "5")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert lines[0] == "arm: 1 bodies, 1 freedoms, 2 kg"
+    assert lines[0] == "arm: 1 bodies, 1 degrees of freedom, 2 kg"
     assert "arm: nothing to remark" in lines
     assert "arm: 5 random states" in lines
     assert lines[-1] == "all formulations agree"

@@ -36,7 +36,7 @@ def test_demo_shows_the_robot_its_dynamics_its_speed_and_a_motion(tmp_path):
     result = run("demo", "--robot", "double_pendulum", "--states", "999", "--report", str(page))
     assert result.exit_code == 0, result.output
     for words in (
-        "double_pendulum: 2 bodies, 2 freedoms",
+        "double_pendulum: 2 bodies, 2 degrees of freedom",
         "lower  [elbow: revolute about (0 1 0)]",
         "tau = inverse dynamics",
         "a   = forward dynamics",

@@ -1,5 +1,6 @@
 """`sixfold simulate`: what it prints, writes and refuses."""
 
+import importlib
 import sys
 
 import numpy as np
@@ -56,7 +57,7 @@ def test_a_neutral_start_and_another_integrator(tmp_path):
 
 def test_a_report_and_a_view_are_handed_the_motion(monkeypatch, tmp_path):
     calls = []
-    command = sys.modules["sixfold.cli.simulate"]
+    command = importlib.import_module("sixfold.cli.simulate")
     for name in ("write_report", "view"):
         monkeypatch.setattr(sixfold.display, name, lambda *x: calls.append(x))
     monkeypatch.setattr(command, "optional", lambda *x: None)

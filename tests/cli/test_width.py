@@ -13,7 +13,7 @@ import sixfold as sf
 from sixfold.cli import main
 from sixfold.cli.inspect import describe
 
-COMMANDS = sorted(main.commands)
+COMMANDS = main.list_commands(None)
 
 
 def run(*arguments):
@@ -100,7 +100,7 @@ def test_module_is_the_command():
 
 
 def test_every_robot_argument_completes():
-    for command in main.commands.values():
+    for command in (main.get_command(None, name) for name in COMMANDS):
         for parameter in command.params:
             if isinstance(parameter, click.Argument) and parameter.name in ("robot", "robots"):
                 context = click.Context(command)

@@ -22,7 +22,7 @@ def sick():
 
 def test_the_report_puts_file_and_line_first_and_errors_before_notes():
     lines = str(sf.diagnose(sick())).splitlines()
-    assert lines[0] == "arm: 3 bodies, 3 freedoms, 4 kg"
+    assert lines[0] == "arm: 3 bodies, 3 degrees of freedom, 4 kg"
     assert lines[1].startswith("mass matrix over 100 states: condition ")
     at = lines.index("error: moments of inertia that no body can have [inertia-triangle]")
     assert lines[at + 1].startswith("arm.urdf:12: link 'b': principal moments 0.01, 0.02, 0.05")
@@ -145,7 +145,7 @@ def test_models_without_freedoms_or_bodies_have_a_diagnosis():
     assert codes(empty) == []
     locked = sf.lock_joints(sick(), ["ja", "jb", "jc"])
     assert [code for code, _ in codes(locked)] == ["inertia-triangle"] * 2
-    assert str(sf.diagnose(empty)).splitlines()[0] == "empty: 0 bodies, 0 freedoms, 0 kg"
+    assert str(sf.diagnose(empty)).splitlines()[0] == "empty: 0 bodies, 0 degrees of freedom, 0 kg"
 
 
 def test_a_thousand_bodies_are_examined_without_their_mass_matrix():

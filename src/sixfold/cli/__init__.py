@@ -8,18 +8,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
 import click
 
 from sixfold import __version__
-from sixfold.cli.demo import demo
-from sixfold.cli.equations import equations, export
-from sixfold.cli.identify import excite, identify
-from sixfold.cli.inspect import check, compare, inspect, robots
 from sixfold.cli.options import Group, refuse_idle
-from sixfold.cli.simulate import simulate, sweep, view
-from sixfold.compiler.llvm import cache as store
 from sixfold.errors import RobotFileWarning, SixfoldError, visible
 
 
@@ -27,6 +22,8 @@ from sixfold.errors import RobotFileWarning, SixfoldError, visible
 @click.option("--clear", is_flag=True, help="Remove every kept kernel.")
 def cache(clear: bool) -> None:
     """Show where compiled kernels are kept and how many, or clear them."""
+    from sixfold.compiler.llvm import cache as store
+
     folder = store.folder()
     refuse_idle("--clear", folder is None, "a cache that is switched off (SIXFOLD_CACHE=off)")
     if folder is None:
@@ -147,25 +144,42 @@ def _plain_warnings() -> Iterator[None]:
         warnings.formatwarning = usual
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+#: The module of this package that has each command.
+HOMES = {
+    "check": "inspect",
+    "compare": "inspect",
+    "demo": "demo",
+    "equations": "equations",
+    "excite": "identify",
+    "export": "equations",
+    "identify": "identify",
+    "inspect": "inspect",
+    "robots": "inspect",
+    "simulate": "simulate",
+    "sweep": "simulate",
+    "view": "simulate",
+}
+
+
+class LibraryCommands(Commands):
+    """The commands of the library; the module of one is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*HOMES, *super().list_commands(ctx)])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, None if there is none of that name."""
+        if cmd_name not in HOMES:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(f"{__name__}.{HOMES[cmd_name]}"), cmd_name)
+        return command
+
+
+@click.group(cls=LibraryCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sixfold")
 def main() -> None:
     """Rigid-body dynamics: inspect robots, check formulations against each other."""
 
 
-for command in (
-    demo,
-    inspect,
-    check,
-    compare,
-    robots,
-    simulate,
-    sweep,
-    view,
-    excite,
-    identify,
-    equations,
-    export,
-    cache,
-):
-    main.add_command(command)
+main.add_command(cache)

@@ -31,7 +31,7 @@ from sixfold.quantities.dynamics import (
 )
 from sixfold.quantities.energies import kinetic_energy
 from sixfold.runtime import get_threads
-from sixfold.simulation import simulate
+from sixfold.simulation.simulate import simulate
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -128,7 +128,7 @@ def quadruped(
 
 def _show(model: Model) -> None:
     """Print the tree."""
-    click.echo(f"{visible(model.name)}: {model.nb} bodies, {model.nv} freedoms\n")
+    click.echo(f"{visible(model.name)}: {model.nb} bodies, {model.nv} degrees of freedom\n")
     for line in tree_lines(model):
         click.echo(f"  {line}")
 

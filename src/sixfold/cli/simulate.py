@@ -22,9 +22,9 @@ from sixfold.model.tree_text import WIDTH
 from sixfold.progress import working
 from sixfold.quantities.configurations import neutral, random_state
 from sixfold.quantities.dynamics import mass_matrix
-from sixfold.simulation import Trajectory
-from sixfold.simulation import simulate as run
 from sixfold.simulation.arguments import CHOICES, METHODS
+from sixfold.simulation.simulate import simulate as run
+from sixfold.simulation.trajectory import Trajectory
 
 FREQUENCY = 10.0  #: How fast the PD controller pulls its joints to the target [rad/s].
 
@@ -205,8 +205,6 @@ def _open_input(robot: str, body: str | None, floating: bool) -> tuple[Model, An
         if "q" not in arrays:
             raise TrajectoryFileError(robot, "has no array 'q'", "save q (T, nq) and t (T,)")
         return named, arrays
-    from sixfold.simulation import Trajectory
-
     trajectory = Trajectory.load(robot, named)
     return named or _with_shapes(trajectory.model), trajectory
 

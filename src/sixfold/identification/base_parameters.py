@@ -27,7 +27,7 @@ from sixfold.quantities.regressors import regressor
 from sixfold.runtime import per_model, require_model
 from sixfold.runtime.public import call_of
 from sixfold.scalar import Scalar, Zero
-from sixfold.show import block, folded, plain, table
+from sixfold.show import block, fold, plain, table
 from sixfold.symbolic.polynomial import MAX_WORK, Polynomial
 from sixfold.symbolic.shorthand import sum_text
 from sixfold.symbolic.simplify import nest
@@ -219,7 +219,7 @@ class BaseParameters:
         rows = [(p.body, p.name, p.formula, p.value) for p in self.parameters]
         moves = "".join(f"<p>{plain(line)}</p>" for line in self.moves)
         listed = table(("body", "parameter", "formula", "value"), rows, repr(self)[1:-1])
-        return block(listed, folded("how they come about", moves) if moves else "")
+        return block(listed, fold("how they come about", moves) if moves else "")
 
     def __str__(self) -> str:
         """Return the explanation."""

@@ -1,4 +1,4 @@
-"""What is wrong with a log, in words, with the way out."""
+"""What a log shows besides numbers: what is wrong with it, with the way out, and friction laws."""
 
 from __future__ import annotations
 
@@ -39,6 +39,25 @@ class DataFinding:
     def __str__(self) -> str:
         """Print in two lines."""
         return f"{self.severity}: {visible(self.what)} [{self.code}]\n    fix: {self.fix}"
+
+
+@dataclass(frozen=True)
+class FrictionLaw:
+    """How the dry friction of a joint depends on its speed."""
+
+    joint: str
+    speed: float  #: v_s of f tanh(v / v_s) [rad/s or m/s]; 0 for f sign(v).
+    loaded: float  #: v_s in the loaded model.
+    residual: float  #: Held-out residual of the joint with that speed [N m or N].
+    loaded_residual: float  #: The same with the speed of the loaded model.
+    sign_residual: float  #: The same with sign(v).
+    #: The same with friction that builds up after each reversal in addition.
+    hysteresis_residual: float
+
+    @property
+    def words(self) -> str:
+        """The law, as in 'tanh(v / 0.05)'."""
+        return f"tanh(v / {self.speed:.3g})" if self.speed else "sign(v)"
 
 
 def join_names(names: list[str], most: int = 4) -> str:

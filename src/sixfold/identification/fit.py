@@ -1,7 +1,7 @@
 """Weighted least squares for base parameters, and the fits of bounded and physical parameters.
 
 Sums over any number of samples take bounded memory: one small matrix for each joint.  Samples are
-processed in blocks of fixed size, whatever chunks they come in, and the blocks are added in order:
+processed in blocks of fixed size, independent of the chunks, and the blocks are added in order:
 the bits of the result depend neither on the chunks nor on the number of threads.
 
 Inertias that real bodies can have: a smooth, unconstrained fit by log-Cholesky parameters.
@@ -34,7 +34,7 @@ NARROW = 48  # columns up to which BLAS makes a symmetric product of some rows b
 PIECE = 5888  # numbers of a narrow matrix whose product one thread makes
 WIDE_PIECE = 240_000  # multiplications of a general product that one thread makes
 MAX_CONDITION = 1e6  # condition of the scaled columns up to which their Gram matrix is exact enough
-HOLD_OUT = 5  # one of so many blocks is kept for judging the result
+HOLD_OUT = 5  # one block of this many is kept for judging the result
 
 # from the rows of a block and its samples: weights, shape (samples, nv)
 Weights = Callable[[Array, Chunk], Array]

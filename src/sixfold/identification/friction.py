@@ -30,7 +30,7 @@ from itertools import pairwise
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.identification.findings import DataFinding, join_names
+from sixfold.identification.findings import DataFinding, FrictionLaw, join_names
 from sixfold.identification.fit import BLOCK, gram, product
 from sixfold.identification.log import Chunk, Log
 from sixfold.identification.problem import Choice, IdentificationProblem, dry_column
@@ -197,25 +197,6 @@ EXACT = 1e-6  # residual relative to the largest force below which no law fits b
 DISTANCES = np.geomspace(3e-4, 0.1, 6)
 # held-out residual with such friction, relative to without, below which there is some
 HYSTERESIS = 0.85
-
-
-@dataclass(frozen=True)
-class FrictionLaw:
-    """How the dry friction of a joint depends on its speed."""
-
-    joint: str
-    speed: float  #: v_s of f tanh(v / v_s) [rad/s or m/s]; 0 for f sign(v).
-    loaded: float  #: v_s in the loaded model.
-    residual: float  #: Held-out residual of the joint with that speed [N m or N].
-    loaded_residual: float  #: The same with the speed of the loaded model.
-    sign_residual: float  #: The same with sign(v).
-    #: The same with friction that builds up after each reversal in addition.
-    hysteresis_residual: float
-
-    @property
-    def words(self) -> str:
-        """The law, as in 'tanh(v / 0.05)'."""
-        return f"tanh(v / {self.speed:.3g})" if self.speed else "sign(v)"
 
 
 @dataclass(frozen=True, eq=False)

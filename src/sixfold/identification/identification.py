@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, visible, whole_number
-from sixfold.identification.findings import ORDER, DataFinding, Severity, join_names
+from sixfold.identification.findings import ORDER, DataFinding, FrictionLaw, Severity, join_names
 from sixfold.identification.fit import Fit, Sums, load_rms, residual_rms
-from sixfold.identification.friction import FrictionLaw, Probe
+from sixfold.identification.log import Chunk
 from sixfold.identification.problem import (
     NOT_NEGATIVE,
     IdentificationProblem,
@@ -26,7 +26,7 @@ from sixfold.identification.problem import (
 from sixfold.identification.samples import LogInput, source_of
 from sixfold.model import Model
 from sixfold.quantities.dynamics import gravity_force, inverse_dynamics
-from sixfold.show import block, folded, plain
+from sixfold.show import block, fold, plain
 from sixfold.spatial import Inertia
 
 # standard error relative to the size of a parameter up to which its identifiability is good, weak
@@ -255,7 +255,7 @@ class Identification:
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""
-        listed = folded(f"{len(self.parameters)} base parameters", parameters_table(self))
+        listed = fold(f"{len(self.parameters)} base parameters", parameters_table(self))
         head = f"<p>{plain(self._headline())}</p>"
         return block(head, joints_table(self), findings_list(self), listed)
 
@@ -387,11 +387,11 @@ def hold_out_norms(problem: IdentificationProblem, held: Sums, own: Array, plain
 
 
 def motion_findings(
-    problem: IdentificationProblem, fit: Fit, probe: Probe, parameters: tuple[Estimate, ...]
+    problem: IdentificationProblem, fit: Fit, chunk: Chunk, parameters: tuple[Estimate, ...]
 ) -> list[DataFinding]:
     """Return what the motion does not show."""
     model, found = problem.model, []
-    q, v, a = probe.chunk[:3]
+    q, v, a = chunk[:3]
     # inertial forces: all forces of the bare bodies less gravity
     bare = model.without(damping=True, friction=True, springs=True, armature=True)
     inertial = inverse_dynamics(bare, q, v, a) - gravity_force(bare, q)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, one_of, yes_or_no
-from sixfold.identification.findings import ORDER, DataFinding, join_names
+from sixfold.identification.findings import ORDER, DataFinding, FrictionLaw, join_names
 from sixfold.identification.fit import (
     MAX_CONDITION,
     Fit,
@@ -26,7 +26,6 @@ from sixfold.identification.fit import (
 )
 from sixfold.identification.friction import (
     OUTLIER_SHARE,
-    FrictionLaw,
     Keeper,
     Probe,
     describe_laws,
@@ -209,7 +208,7 @@ def identify(
     parameters = estimates(problem, data.whole, fit, beta)
     if not any(f.severity == "error" for f in suspect):
         findings += torque_scale_findings(problem, probe)
-        findings += motion_findings(problem, fit, probe, parameters)
+        findings += motion_findings(problem, fit, probe.chunk, parameters)
     if np.isnan([j.hold_out for j in joints]).all():
         what = "too few samples to hold some out: residuals are those of the fit itself"
         findings.append(DataFinding("note", "no-hold-out", what))

@@ -37,7 +37,7 @@ from sixfold.runtime import (
     targets,
 )
 from sixfold.scalar import cos, sin
-from sixfold.show import block, folded, listing, plain
+from sixfold.show import block, fold, listing, plain
 from sixfold.symbolic.polynomial import COSINE, POSITION, RATE, SINE, Polynomial, Ring, Variable
 from sixfold.symbolic.shorthand import TITLES, term_names
 from sixfold.symbolic.simplify import horner_eval
@@ -80,7 +80,7 @@ class Code:
     def _repr_html_(self) -> str:
         """Return the files, folded, for notebooks."""
         texts = {name: text for name, text in self.files.items() if isinstance(text, str)}
-        parts = (folded(name, listing(text)) for name, text in texts.items())
+        parts = (fold(name, listing(text)) for name, text in texts.items())
         return block(f"<p>{plain(repr(self)[1:-1])}</p>", *parts)
 
     def write(self, folder: str | Path) -> list[Path]:

@@ -28,7 +28,7 @@ def diagnose(model: Model, *, samples: int = 100, seed: int = 0) -> Diagnosis:
 
     Args:
         model: the robot.
-        samples: number of random states at which the mass matrix is looked at; 0 for none.
+        samples: number of random states at which the mass matrix is examined; 0 for none.
         seed: same seed, same states.
 
     Returns:

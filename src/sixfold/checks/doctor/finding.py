@@ -75,7 +75,7 @@ class Diagnosis:
 
     model: str  #: Name of the model.
     file: str  #: The file that it comes from; empty if there is none.
-    samples: int  #: How many random states were looked at.
+    samples: int  #: How many random states were examined.
     findings: tuple[Finding, ...]  #: The findings, the most severe first.
     #: Numbers by name: "bodies", "freedoms", "mass" [kg], of the mass matrix over the sampled
     #: "states" its "condition" (scaled) and "smallest_eigenvalue", and of loops the "mobility".
@@ -205,7 +205,7 @@ def _figures(diagnosis: Diagnosis) -> Iterator[str]:
     if not f:
         return
     name = visible(diagnosis.model)
-    yield f"{name}: {f['bodies']} bodies, {f['freedoms']} freedoms, {f['mass']:.6g} kg"
+    yield f"{name}: {f['bodies']} bodies, {f['freedoms']} degrees of freedom, {f['mass']:.6g} kg"
     if "condition" in f:
         yield (
             f"mass matrix over {f['states']} states: condition {f['condition']:.2g} (scaled), "

@@ -190,7 +190,9 @@ def loops(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
         what = f"{left.redundant} of {left.rows} constraint rows follow from the others"
         yield case.about_model("constraint-redundant", what, values)
     if not left.mobility:
-        what = f"{left.rank} independent rows for {left.freedoms} freedoms: nothing can move"
+        what = (
+            f"{left.rank} independent rows for {left.freedoms} degrees of freedom: nothing can move"
+        )
         yield case.about_model("mechanism-rigid", what, values)
 
 

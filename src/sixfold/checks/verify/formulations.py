@@ -61,7 +61,7 @@ def applicable(model: Model) -> dict[str, dict[str, str]]:
     energies = (
         ""
         if size <= MAX_LAGRANGE_FREEDOMS
-        else f"{size} freedoms, evaluated up to {MAX_LAGRANGE_FREEDOMS}"
+        else f"{size} degrees of freedom, evaluated up to {MAX_LAGRANGE_FREEDOMS}"
     )
     singular = "a joint has no inertia behind it" if singular_joints(model) else ""
     coupled = "compared without couplings" if model.couplings else ""

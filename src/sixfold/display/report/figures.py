@@ -97,7 +97,7 @@ def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
             "plot: the trajectory has no arrays to plot",
             "t (T,) and q (T, nq)",
             type(trajectory).__name__,
-            "pass what sixfold.simulate returns, or model=... beside q",
+            "pass what sixfold.simulate returns, or model=... in addition to q",
         )
     return t, found
 

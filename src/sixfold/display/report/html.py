@@ -275,8 +275,9 @@ def summary(record: Record) -> list[tuple[str, str]]:
     model = record.model
     mass = sum(float(body.inertia.m) for body in model.bodies)
     gravity = ", ".join(f"{x:g}" for x in model.gravity)
+    size = f"{model.nb} bodies, {model.nv} degrees of freedom"
     rows = [
-        ("Robot", f"{visible(model.name)}: {model.nb} bodies, {model.nv} freedoms, {mass:.4g} kg"),
+        ("Robot", f"{visible(model.name)}: {size}, {mass:.4g} kg"),
         ("Gravity", f"({gravity}) m/s²"),
         ("Duration", f"{record.duration:.6g} s from t = {record.t[0]:g} s"),
         ("Steps", _steps(record)),
@@ -519,7 +520,7 @@ def fill_page(template: str, values: Mapping[str, str]) -> str:
 def _subtitle(motion: Record, title: str) -> str:
     rows = f"{len(motion.t):,} states".replace(",", "\u202f")
     name = motion.model.name
-    parts = [f"{motion.duration:g} s", rows, f"{motion.model.nv} freedoms"]
+    parts = [f"{motion.duration:g} s", rows, f"{motion.model.nv} degrees of freedom"]
     return " · ".join(parts if title == name else [visible(name), *parts])
 
 

@@ -67,7 +67,7 @@ def _short(name: str) -> str:
 
 
 def _numbers(study: StudyFile, found: Sweep) -> tuple[list[Number], int]:
-    """Return the numbers that came out, and how many there is no room for."""
+    """Return the numbers that came out, and how many are left out."""
     numbers: list[Number] = []
     total = 0
     for name, mean in found["mean"].items():

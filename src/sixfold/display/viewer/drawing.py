@@ -288,7 +288,7 @@ def loop_screws(model: Model, state: State) -> list[Screw | None]:
         if isinstance(each, Gear):
             found.append(None)
             continue
-        # on the base nothing is told; what acts on the other body is the opposite
+        # wrenches on the base are not reported; what acts on the other body is the opposite
         n, f = (rows[each.body_b] if each.body_b >= 0 else -rows[each.body_a]).reshape(2, 3)
         found.append(screw(f, n, closing_point(each, poses)))
     return found

@@ -168,7 +168,7 @@ class _Websockets(_Overlay):
         self.serves += 1
         serve = self._module.asyncio.server.serve
         answer = _check_requests(process_request, self.keys)
-        return serve(_ignore_malformed(handler), host, port, process_request=answer, **options)
+        return serve(_skip_bad_messages(handler), host, port, process_request=answer, **options)
 
 
 def _check_requests(answer: Callable[[Any, Any], Any], keys: Keys) -> Callable[[Any, Any], Any]:
@@ -206,7 +206,7 @@ def _add_policy(response: Any, port: int) -> Any:
     return response
 
 
-def _ignore_malformed(
+def _skip_bad_messages(
     handler: Callable[[Any], Awaitable[None]],
 ) -> Callable[[Any], Awaitable[None]]:
     """Return a handler that ignores malformed messages, and closes the connection when it fails."""

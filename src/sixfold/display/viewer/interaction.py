@@ -361,7 +361,7 @@ class FrameDrag:
         self.changed()
 
     def follow(self, q: Array) -> Array | None:
-        """Return the configuration that brings the frame to the handle; None if nobody moved it.
+        """Return the configuration that brings the frame to the handle; None if it was not moved.
 
         Where the handle is out of reach, the nearest one.
         """

@@ -111,7 +111,7 @@ class Viewer:
     """An open window on this machine.  Close it with `close()` or by leaving `with`.
 
     Attributes:
-        url: where the page is; it holds a random token, without which nobody gets in.
+        url: where the page is; it holds a random token, without which no request is answered.
         port: the port it listens on, on 127.0.0.1 only.
     """
 
@@ -523,7 +523,9 @@ def _scenario(model: Model, trajectory: Any, q: ArrayLike | None, t: ArrayLike |
     if motion is not None:
         if len(poses) and len(motion.q) > 1:
             fix = "pass the batch alone, or one motion with poses as ghosts"
-            raise ShapeError("view", "q", "none beside a batch of motions", poses.shape, fix)
+            raise ShapeError(
+                "view", "q", "none in addition to a batch of motions", poses.shape, fix
+            )
         return Scenario(motion.q[0, 0], motion, poses)
     if not len(poses):
         # at rest: neutral, within the limits, loops closed if they can be
