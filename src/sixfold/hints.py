@@ -34,9 +34,9 @@ NAMES_ELSEWHERE = {
     "Equations.code": "lambdify",
     "Equations.text": "vlatex vpprint",
     "Fixed": "WeldJoint",
-    "Free": "QuaternionFloatingJoint RpyFloatingJoint",
+    "Free": "QuaternionFloatingJoint RpyFloatingJoint floatbase",
     "Helical": "ScrewJoint",
-    "Inertia.from_mass": "RigidBody Particle",
+    "Inertia.from_mass": "RigidBody Particle mcI",
     "Model.body_index": "mj_name2id",
     "Model.nq": "num_positions",
     "Model.nv": "num_velocities",
@@ -54,6 +54,10 @@ NAMES_ELSEWHERE = {
     "Stepper": "MjData step",
     "Stepper.step": "mj_step",
     "Transform": "SE3",
+    "Transform.from_pose": "plux",
+    "Transform.pose": "pluho",
+    "Transform.translation": "xlt",
+    "Transform.turn": "rotx roty rotz",
     "Universal": "UniversalJoint",
     "add_payload": "payload",
     "attach": "appendModel",
@@ -67,6 +71,9 @@ NAMES_ELSEWHERE = {
         "forward_kinematics"
     ),
     "body_velocities": "getVelocity",
+    "book.joint_maps": "jcalc",
+    "book.ltdl": "LTDL",
+    "book.ltl": "LTL",
     "center_of_mass": "centerOfMass mj_comPos CalcCenterOfMassPositionInWorld",
     "center_of_mass_jacobian": (
         "jacobianCenterOfMass mj_jacSubtreeCom CalcJacobianCenterOfMassTranslationalVelocity"
@@ -94,12 +101,13 @@ NAMES_ELSEWHERE = {
     "derivatives.inverse_dynamics_derivatives": "computeRNEADerivatives mjd_inverseFD AutoDiffXd",
     "derivatives.jacobian_derivatives": "hessian0",
     "diagnose": "dynamics",
-    "difference": "mj_differentiatePos",
+    "difference": "mj_differentiatePos XtoV",
     "equations": "Expression dynamicsymbols KanesMethod",
     "export": "ccode",
     "forward_dynamics": "aba mj_forward qacc SetPositions SetVelocities accel rhs FDab FDcrb FDfb",
     "frame_pose": "updateFramePlacements oMf CalcRelativeTransform fkine fk",
     "frame_velocity": "getFrameVelocity mj_objectVelocity EvalBodySpatialVelocityInWorld",
+    "from_arrays": "autoTree",
     "from_dh": "DHRobot RevoluteDH PrismaticDH RevoluteMDH PrismaticMDH",
     "gravity_force": (
         "computeGeneralizedGravity CalcGravityGeneralizedForces gravload gravity gravity_vector"
@@ -137,7 +145,10 @@ NAMES_ELSEWHERE = {
     "random_state": "randomConfiguration random_q",
     "regressor": "computeJointTorqueRegressor",
     "simulate": "AdvanceTo LeafSystem fdyn odeint",
-    "view": "MeshcatVisualizer viewer Meshcat ModelVisualizer plot teach twists",
+    "spatial.Force.at_point": "Fpt",
+    "spatial.Motion.cross_matrix": "crm crf",
+    "spatial.velocity_at": "Vpt",
+    "view": "MeshcatVisualizer viewer Meshcat ModelVisualizer plot teach twists showmotion",
     "write_report": "Renderer",
 }
 
