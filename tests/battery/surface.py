@@ -14,7 +14,7 @@ import numpy as np
 import sixfold as sf
 from sixfold.control import controllers
 from sixfold.dynamics.book import planar
-from sixfold.interop.coordinates import Piece, Same, Site
+from sixfold.interop.coordinates import JointMap, Piece, Site
 from sixfold.spatial import Matrix3, Symmetric3, solids
 from tests.public_names import find, places
 
@@ -626,7 +626,7 @@ def _gradient() -> Any:
 
 def _converter() -> Any:
     """Return the converter to a library with the same coordinates."""
-    pieces = tuple(Piece(k, Same(), (k,), (k,)) for k in range(2))
+    pieces = tuple(Piece(k, JointMap(), (k,), (k,)) for k in range(2))
     sites = tuple(Site(k, (0.0, 0.0, 0.0)) for k in range(2))
     return sf.interop.Converter(dp(), "pinocchio", 2, 2, pieces, sites)
 

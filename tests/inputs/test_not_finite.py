@@ -113,6 +113,9 @@ def test_the_arguments_that_need_not_be_read_are_those_of_the_documentation():
         "position_rate": {"q"},
         "integrate_derivatives": {"q", "v"},
         "difference_derivatives": {"q0", "q1"},
+        # by default every joint of a fixed base follows its acceleration
+        "hybrid_dynamics": {"tau"},
+        "hybrid_dynamics_derivatives": {"tau"},
     }
 
 
