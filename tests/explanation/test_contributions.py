@@ -301,6 +301,7 @@ def test_symbols_and_numbers_that_are_not_finite_are_refused():
         (ArgumentError, r"sf.explain\(model, 'bias_force', q, v\)", ("bias_force", [0.1]), {}),
         (NotApplicableError, "argument 'v' of gravity", ("gravity_force", [0.1], [0.1]), {}),
         (NotApplicableError, "argument 'f_ext'", ("gravity_force", [0.1]), {"f_ext": [[0] * 6]}),
+        (NotApplicableError, "f_ext_frame", (ID, [0.1], [0.1], [0.1]), {"f_ext_frame": "body"}),
         (ShapeError, "argument 'q'", (ID, [0.1, 0.2], [0.1], [0.1]), {}),
         (UnknownNameError, "elbow", (ID, [0.1], [0.1], [0.1]), {"joint": "elbow"}),
         (UnknownNameError, "no joint", (ID, [0.1], [0.1], [0.1]), {"joint": 3}),

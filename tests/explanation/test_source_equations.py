@@ -266,5 +266,7 @@ def test_what_equations_do_not_take_is_refused():
         sf.explain("Khatib", joint="joint2")
     with pytest.raises(NotApplicableError, match="argument 'f_ext'"):
         sf.explain("Khatib", model, f_ext=np.zeros((6, 6)))
+    with pytest.raises(NotApplicableError, match="argument 'f_ext_frame'"):
+        sf.explain("Khatib", model, f_ext_frame="body")
     with pytest.raises(ArgumentError, match="must be a Model"):
         sf.explain("Khatib", np.zeros(6))

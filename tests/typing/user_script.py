@@ -314,6 +314,7 @@ def closed_forms(model: sf.Model, folder: Path) -> None:
     assert kernel.operations
     at = np.zeros(model.nq)
     assert sf.explain(model, "gravity_force", at).by_cause["gravity"].shape == (model.nv,)
+    assert np.allclose(sf.book.crba(model, at), sf.mass_matrix(model, at))
     assert sf.explain("Featherstone CRBA (8)", model, at)["H"].shape == (model.nv, model.nv)
     report: sf.Diagnosis = sf.diagnose(model, samples=2)
     assert report.ok

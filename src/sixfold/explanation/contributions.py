@@ -140,10 +140,12 @@ class Contributions:
     def _table(self) -> tuple[list[str], list[list[Any]]]:
         """Return head and rows with sums."""
         names, values, causes = self._rows()
-        rows = [[n, *row, fsum(row)] for n, row in zip(names, values.tolist(), strict=True)]
-        if len(self.joints) == 1:
+        one = len(self.joints) == 1
+        sums = [fsum(row) for row in values] if one else self.total.tolist()
+        rows = [[n, *row, x] for n, row, x in zip(names, values.tolist(), sums, strict=True)]
+        if one:
             rows.append(["sum", *map(fsum, values.T.tolist()), float(self.total[0])])
-        return ["body" if len(self.joints) == 1 else "joint", *causes, "sum"], rows
+        return ["body" if one else "joint", *causes, "sum"], rows
 
 
 def _short(name: str, width: int) -> str:

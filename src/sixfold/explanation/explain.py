@@ -36,6 +36,9 @@ def _contributions(
         loaded = name == "f_ext" and quantity != "gravity_force"
         if value is not None and name not in REQUIRED[quantity] and not loaded:
             raise NotApplicableError(where, "this quantity", "leave it out")
+    if given["f_ext"] is None and f_ext_frame != "world":
+        where = "explain: option 'f_ext_frame'"
+        raise NotApplicableError(where, "a call without f_ext", "pass f_ext, or leave it out")
     numbers = _one_state(model, given)
     parts = split(model, numbers, f_ext_frame)
     if quantity == "gravity_force":
@@ -148,7 +151,8 @@ def explain(
     if not isinstance(subject, str):
         require_model("explain", subject)
         return _contributions(subject, str(about), given, joint, f_ext_frame)
-    for name, value in (("f_ext", f_ext), ("joint", joint)):
+    frame = None if f_ext_frame == "world" else f_ext_frame
+    for name, value in (("f_ext", f_ext), ("joint", joint), ("f_ext_frame", frame)):
         if value is not None:
             where = f"explain: argument '{name}'"
             raise NotApplicableError(where, "an equation", "leave it out")

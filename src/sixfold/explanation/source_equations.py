@@ -91,12 +91,10 @@ class SourceEquations:
     def __str__(self) -> str:
         """Print the equations in full, or a list if there are several places."""
         if not self._in_full:
-            return "\n".join(
-                _wrapped(f"{row.where}  ", f"{row.says}{'  [note]' if row.note else ''}")
-                if len({each.source for each in self.rows}) == 1
-                else _wrapped(f"{_name(row)}  ", row.says)
-                for row in self.rows
-            )
+            several = len({row.source for row in self.rows}) > 1
+            places = [_name(row) if several else row.where for row in self.rows]
+            says = [f"{row.says}{'  [note]' if row.note else ''}" for row in self.rows]
+            return "\n".join(_wrapped(f"{x}  ", y) for x, y in zip(places, says, strict=True))
         title = self.rows[0].title.replace("*", "")
         parts = [_wrapped("", f"{_name(self.rows[0])}: {title}")]
         for row in self.rows:
@@ -131,15 +129,9 @@ def _name(row: Row) -> str:
 
 def _wrapped(start: str, text: str) -> str:
     """Return a text in lines of WIDTH columns; those after the first are indented."""
-    indent = " " * (len(start) if len(start) < 16 else 11)
-    return fill(
-        text,
-        WIDTH,
-        initial_indent=start,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    far = " " * (len(start) if len(start) < 16 else 11)
+    whole = {"break_on_hyphens": False, "break_long_words": False}
+    return fill(text, WIDTH, initial_indent=start, subsequent_indent=far, **whole)  # type: ignore
 
 
 def _lines(value: Any) -> list[str]:
@@ -153,9 +145,8 @@ def _lines(value: Any) -> list[str]:
     if array.dtype.kind == "f" and array.any():
         # six digits of the largest number, and no negative zeros
         array = np.round(array, 5 - int(np.floor(np.log10(np.abs(array).max())))) + 0.0
-    return np.array2string(
-        array, max_line_width=WIDTH - 12, precision=6, suppress_small=True
-    ).splitlines()
+    text = np.array2string(array, WIDTH - 12, precision=6, suppress_small=True)
+    return text.splitlines()
 
 
 # -- names of equations

@@ -70,7 +70,7 @@ def _task_quantity(*outputs: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             made = quantity(
                 *(sizes.replace("k", str(len(rows))) for sizes in outputs),
                 options={"rows": lambda caller, _, given: task_rows(caller, given)},
-                part_of=name,
+                registered=False,
                 solves=True,
                 refuses=partial(_refuse, len(rows)),
             )

@@ -67,6 +67,7 @@ def quantity(
     rolls: bool = False,
     options: Mapping[str, Choices] | None = None,
     place: str = "name",
+    registered: bool = True,
     **properties: Any,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a public function of arrays from one that computes the numbers of one state.
@@ -82,6 +83,8 @@ def quantity(
         options: words of keyword arguments that are not in `OPTIONS`, or a function that checks
             what was given.
         place: the parameter that names a body or frame, if there is one.
+        registered: whether it is a quantity of its own; one of several for a public function is
+            not.
         properties: other fields of `Quantity`.
     """
 
@@ -92,6 +95,8 @@ def quantity(
         reading = Reading(function, arrays, joint_space, rolls)
         row = _row(name, reading, outputs, parameters, options, place, properties)
         made = _public(function, row, signature)
+        if not registered:
+            return made
         made.__doc__ = complete_docstring(function, parameters, len(outputs))
         QUANTITIES[name], PUBLIC[name] = row, made
         PUBLIC_NAMES.add(name)
