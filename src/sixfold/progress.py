@@ -5,6 +5,7 @@ Nothing is shown elsewhere, and nothing before two seconds unless a bar was aske
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
-from sixfold.errors import visible
+from sixfold.errors import ArgumentError, visible
 
 #: Called with the amount done and the total, None if unknown.
 Told = Callable[[float, float | None], object]
@@ -110,6 +111,38 @@ def bar(label: str = "", *, known: float = 0.0, delay: float = 0.0) -> Bar | Non
     if in_notebook():
         return NotebookBar(label, known=known, delay=delay)
     return Bar(label, known=known, delay=delay) if on_terminal() else None
+
+
+def callback_of(
+    caller: str, given: Any, words: str, *, known: float = 0.0
+) -> Callable[[float, float], object] | None:
+    """Return what an option `progress` asks for: a bar for True, if there is a place for one.
+
+    Args:
+        caller: the public function, for messages; also the label of the bar.
+        given: True, None, False or a function.
+        words: what a function is called with.
+        known: how much was done before.
+    """
+    if given is None or given is False:
+        return None
+    if given is True:
+        return bar(caller, known=known)
+    if not callable(given) or not _takes_two(given):
+        where, fix = f"{caller}: argument 'progress'", "pass progress=True for a bar"
+        raise ArgumentError(where, f"True, or a function of ({words})", given, fix)
+    found: Callable[[float, float], object] = given
+    return found
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(0.0, 1.0)
+    except TypeError:
+        return False
+    except ValueError:  # a built-in without a signature
+        return True
+    return True
 
 
 def on_terminal() -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from sixfold.arrays import Array
 from sixfold.control.ddp_kernels import DDPProblem
 from sixfold.quantities.dynamics import mass_matrix
-from sixfold.runtime import share
+from sixfold.runtime import keep_last, share
 
 
 @dataclass
@@ -172,12 +172,6 @@ def repeat_rows(x: Array, count: int) -> Array:
 def repeat_everywhere(x: Array, count: int, steps: int) -> Array:
     """Return numbers (m,) as if they had axes of rows and steps."""
     return np.ndarray((count, steps, len(x)), x.dtype, x, 0, (0, 0, x.itemsize))
-
-
-def keep_last(x: Array, steps: int) -> Array:
-    """Return rows as if they had an axis of steps: each step overwrites the one before."""
-    shape, strides = (x.shape[0], steps, x.shape[1]), (x.strides[0], 0, x.strides[1])
-    return np.ndarray(shape, x.dtype, x, 0, strides)
 
 
 STEP_LENGTHS = 0.45 ** np.arange(8.0)  # of the line search, tried together for one problem

@@ -311,6 +311,7 @@ class Solver:
 
         def run(q: Any, goals: Any) -> Any:
             q, dq = steps(task, bounded, q, goals)
+            # errors at the new configuration; those of the first priority decide
             parts = task.parts(list(q), list(goals))
             errors = [norm(e) for e, _ in parts]
             first = min(task.priorities)
@@ -385,6 +386,7 @@ def _descend(task: IKTask, bounded: bool, q: Any, goals: Any) -> tuple[Any, Any]
         least, mu = numbers
         tried = step_configuration(task.model, best, dq, bounded)
         onward, size = ik_step(task, tried, list(goals), bounded, mu)
+        # take the new configuration if it gains, else try again from the best one
         gain = least - size
 
         def either(new: list[Scalar], old: list[Scalar]) -> Any:
@@ -492,6 +494,7 @@ def _solve_rows(solver: Solver, goals: Array, table: Array) -> list[list[Array]]
     n, k = len(goals), len(table)
     first = np.broadcast_to(table, (n, *table.shape)).reshape(n * k, table.shape[-1])
     found = solver.run(first, np.repeat(goals, k, axis=0), polish=False)
+    # solutions that differ by whole turns are one: all angles into the turn about zero
     model, at = solver.task.model, turning_coordinates(solver.task.model)
     turned = unwind_turns(model, found.q, at, 0.0, solver.bounded).reshape(n, k, -1)
     met = solver.met(found).reshape(n, k)

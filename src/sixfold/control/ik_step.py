@@ -67,6 +67,7 @@ def damped_step(found: Sequence[Part], free: Numbers, damping: Sequence[Scalar])
     `free` has a zero for each velocity coordinate that must not move, and one for the others.
     """
     n = len(free)
+    # P projects on what earlier priorities leave free; at first all joints that may move
     P: Rows = [[free[i] if i == j else ZERO for j in range(n)] for i in range(n)]
     dq: list[Scalar] = [ZERO] * n
     for level, ((e, J), lam) in enumerate(zip(found, damping, strict=True)):
@@ -153,6 +154,7 @@ def turning_coordinates(model: Model, but: Collection[int] = ()) -> Array:
 
     Velocity coordinates in `but` do not count.
     """
+    # a turn of a joint that others follow moves those as well
     leaders = {master for coupling in model.couplings for master, _ in coupling.terms}
     places: list[int] = []
     for free in model.coordinates.free:
@@ -178,6 +180,7 @@ def unwind_turns(model: Model, q: Array, at: Array, about: Array | float, bounde
     near = angles - TURN * np.round((angles - np.broadcast_to(about, q.shape)[:, at]) / TURN)
     if bounded:
         low, high = model.lower_position[at], model.upper_position[at]
+        # whole turns back within the limits; where none fits, the angle as it was
         short, long = np.maximum(low - near, 0.0), np.maximum(near - high, 0.0)
         near = near + TURN * (np.ceil(short / TURN) - np.ceil(long / TURN))
         near = np.where((near >= low) & (near <= high), near, angles)

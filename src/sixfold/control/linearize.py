@@ -87,6 +87,7 @@ def rate_derivatives(
     given = () if f_ext is None else (f_ext,)
     found = readings.forward_dynamics_derivatives(model, tree, q, v, tau, *given, frame=frame)
     rows = [found[k : k + n] for k in range(0, 3 * n * n, n)]
+    # de/dt = dv + [e, v] above; dynamics with their derivatives below
     upper = [[*row, *_unit(k, n)] for k, row in enumerate(_turning(model, v))]
     lower = [[*rows[k], *rows[n + k]] for k in range(n)]
     A = [x for row in (*upper, *lower) for x in row]
@@ -159,6 +160,7 @@ class _Slopes:
     def acceleration(self, t: Scalar, q: Sequence[Jet], v: Sequence[Jet]) -> list[Scalar]:
         """Return dv/dt; its slopes are da/dq dq + da/dv dv + da/dtau dtau."""
         n = self.model.nv
+        # values of the state, and its slopes along the motion subspaces
         at = [[x.value for x in numbers] for numbers in (q, v, self.tau)]
         inner = [*tangents(self.model, q), *(x.slopes for x in (*v, *self.tau))]
         if any(isinstance(x, np.ndarray) for x in at[2]):
@@ -275,6 +277,7 @@ def _coordinate_slopes(model: Model, q: Numbers, slopes: Sequence[Slopes]) -> li
         if joint.velocity_is_rate:
             result.extend(own)
             continue
+        # dq = N(q) de: the rate of the coordinates for each unit velocity
         columns = [joint.rate(q[free.q], _unit(k, joint.nv)) for k in range(joint.nv)]
         result += _product(list(zip(*columns, strict=True)), own)
     return result

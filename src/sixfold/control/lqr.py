@@ -101,6 +101,7 @@ def _refuse_missing(function: str, B: Any, Q: Any, R: Any) -> None:
 
 def _gains(A: Any, B: Any, Q: Any, R: Any, dt: float | None, names: Sequence[str] | None) -> LQR:
     """Return the regulators of all systems, each checked first."""
+    # shapes, then weights, then each system by itself: SciPy takes one at a time
     a, b, lead = _systems("lqr", A, B, 2)
     n, m = b.shape[-2:]
     q, r = weight("lqr", "Q", Q, n), weight("lqr", "R", R, m)
@@ -121,9 +122,11 @@ def _solve(
     """Return K, S and the eigenvalues of one system."""
     try:
         if dt is None:
+            # A^T S + S A - S B R^-1 B^T S + Q = 0, and K = R^-1 B^T S
             S: Any = linalg.solve_continuous_are(A, B, Q, R)
             K = np.linalg.solve(R, B.T @ S)
         else:
+            # S = Q + A^T S (A - B K), and K = (R + B^T S B)^-1 B^T S A
             S = linalg.solve_discrete_are(A, B, Q, R)
             K = np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
         eigenvalues = np.linalg.eigvals(A - B @ K)
@@ -155,6 +158,7 @@ def _check_stabilisable(
         left, sizes, _ = np.linalg.svd(np.hstack([A - mode * np.eye(n), B]))
         if sizes[-1] > small:
             continue
+        # the left null vector of [A - mode 1, B] shows the states that stay out of reach
         k = int(np.argmax(np.abs(left[:, -1])))
         state = f"'{names[k]}'" if names else f"number {k}"
         value = f"{mode.real:.6g}" if abs(mode.imag) <= small else f"{mode:.6g}"
@@ -222,6 +226,7 @@ def weight(function: str, name: str, value: Any, n: int) -> Array:
 
 def check_definite(function: str, Q: Array, R: Array) -> None:
     """Refuse Q with a negative direction, and R with one that is not positive."""
+    # Q may be singular: rounding of its size is no negative direction
     least = np.linalg.eigvalsh(Q)[0]
     if least < -ROUNDING * len(Q) * np.abs(Q).max():
         where = f"{function}: argument 'Q' rewards a direction instead of punishing it"

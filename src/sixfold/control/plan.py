@@ -46,6 +46,7 @@ class Spline:
         """Return a derivative by s, shape (len(s), nq)."""
         place = np.clip(np.searchsorted(self.knots, s, side="right") - 1, 0, len(self.knots) - 2)
         x = (s - self.knots[place])[:, None]
+        # Horner's rule on the derivative of each segment's polynomial
         total = np.zeros((len(s), self.coefficients.shape[-1]))
         for power in reversed(range(derivative, self.coefficients.shape[1])):
             total = total * x + perm(power, derivative) * self.coefficients[place, power]
@@ -66,6 +67,7 @@ def smoothest_spline(knots: Array, points: Array, order: int) -> Spline:
     x[::k] = points
     free = np.array([i * k + d for i in range(1, n - 1) for d in range(1, k)], int)
     x[free] = np.linalg.solve(H[np.ix_(free, free)], -H[free] @ x)
+    # coefficients of each segment from the derivatives at its ends
     rows = [C @ x[i * k : (i + 2) * k] for i, C in enumerate(from_ends)]
     return Spline(knots, np.array(rows))
 
@@ -180,6 +182,7 @@ def plan_trajectory(
 
 def _sample(model: Model, path: Spline, s: Array, T: float, note: str) -> Trajectory:
     """Return the motion along a path in a time."""
+    # s = t / T: each derivative with respect to time divides by T
     q, v, a = path(s), path(s, 1) / T, path(s, 2) / T**2
     tau = inverse_dynamics(model, q, v, a)
     energy = kinetic_energy(model, q, v), potential_energy(model, q)
@@ -275,6 +278,7 @@ def _limit(model: Model, name: str, given: Any, otherwise: Array | None) -> Arra
 def _knots(points: Array, times: Any, speed: Array) -> tuple[Array, float | None]:
     """Return the values of s at the waypoints, and the duration that the times say."""
     if times is None:
+        # length of a segment: the time that its slowest joint needs
         scale = np.where(np.isfinite(speed), speed, 1.0)
         lengths = (np.abs(np.diff(points, axis=0)) / scale).max(axis=1)
         if not (lengths > 0).all():

@@ -287,6 +287,7 @@ def _result(sweeps: Sweeps, state: DDPState, lead: Shape, tolerance: float) -> O
     """Return what was found, in the shapes of the arguments."""
     model, driven = sweeps.problem.model, list(sweeps.problem.driven)
     rows, steps, _ = state.u.shape
+    # joints without a motor have no force and no gain
     tau, gains = np.zeros((rows, steps, model.nv)), np.zeros((rows, steps, model.nv, 2 * model.nv))
     tau[..., driven], gains[:, :, driven] = state.u, state.K
     status, violation, cost = state.status, np.zeros(rows), state.cost
@@ -345,6 +346,7 @@ def _effort(model: Model, driven: tuple[int, ...]) -> tuple[Array | None, Array 
 
 def _bounds(model: Model, rows: int, steps: int) -> StateLimits:
     """Return the limits of states."""
+    # limits of x = (q, v)
     low = np.concatenate([model.lower_position, -model.velocity_limit])
     high = np.concatenate([model.upper_position, model.velocity_limit])
     if not (np.isfinite(low).any() or np.isfinite(high).any()):

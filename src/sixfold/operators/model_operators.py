@@ -519,11 +519,13 @@ class Operators:
             return self._solve_with_factors(*self._net("equation_19b", tau))
 
     def _solve_with_factors(self, f: Table, lead: Shape) -> OperatorSolution:
+        # (19b): C by an inward sweep, then gains, two outward and inward sweeps
         C = page.bias(self.system)
         x = {i: Column(f[i]) - C[i] for i in f}
         s = page.factor_steps(self.system, self._branches, x)
         values = self._first(f, C, x, lead)
         values |= {"J": self.branch_inertias(), "R": self.R.dense()}
+        # K has one row for each degree of freedom, (n; f) of six numbers
         columns = [c for i in self.model.tree.bodies for c in self._branches.K[i].columns]
         flat = [each for c in columns for each in (*c.ang, *c.lin)]
         values |= {"K": reshape_numbers(flat, self.lead, (self.model.nv, 6))}
@@ -693,6 +695,7 @@ def _build_operators(
     model: Model, found: Mapping[str, Array], f_ext_frame: str, axes: str, lead: Shape
 ) -> Operators:
     """Return the operators for arrays that were checked."""
+    # by body, over numbers of any kind: floats, batches or symbols
     x = model.positions(numbers_of(found["q"], (model.nq,)))
     xd = model.tree.zero_velocities()
     if "v" in found:

@@ -46,6 +46,7 @@ def adaptive_step(
 
     def advance(t: float, h: float, x: Array) -> Array:
         after, lead = x.copy(), x.shape[:-1]
+        # each start has a solver of its own: their step sizes differ
         for index in np.ndindex(lead):
             if index not in flows:
                 rates = partial(slope, stepper.row(lead, index))
@@ -80,6 +81,7 @@ class _Flow:
                 break
             self._pieces.append(self._solver.dense_output())
             if self._project is not None:
+                # one-step methods may begin the next step anywhere: put it on the constraints
                 self._solver.y = self._project(self._solver.y)
                 self._solver.f = self._solver.fun(self._solver.t, self._solver.y)
         if self._solver.t < t:

@@ -172,6 +172,7 @@ class Watch:
         """
         begin, end = t, t + h
         for _ in range(MAX_RESETS):
+            # the first crossing that resets ends this part of the step; the rest starts behind it
             signs = list(self._signs)
             for s, k in self._crossings_in(t, h, x, after, advance):
                 event = self._events[k]
@@ -240,6 +241,7 @@ class Watch:
         """
         found = []
         for k, (event, before) in enumerate(zip(self._events, signs, strict=True)):
+            # a value within rounding of zero has no sign of its own
             value = self._value(event, *now)
             scale = max(abs(self._value(event, *start)), abs(self._value(event, *end)))
             if abs(value) > ON_SURFACE * scale:
@@ -268,6 +270,7 @@ class Watch:
         where = f"simulate: reset of event '{event.name}' at t = {t:.9g} s"
         expected, fix = f"(q, v) with {nq} and {nv} numbers, or None", "return the state after it"
         try:
+            # tables are put in the model's order; anything else that fails is the callback's error
             given = event.reset(t, *self._parts(x))
             if given is None:
                 return None
@@ -329,6 +332,7 @@ class Watch:
             if high - low <= closest:
                 break
             s = 0.5 * (low + high)
+            # two secant steps, then one bisection: a flat function cannot hold the search up
             if k % 3 and f_low != f_high:
                 secant = (low * f_high - high * f_low) / (f_high - f_low)
                 s = secant if low < secant < high else s

@@ -19,7 +19,9 @@ from sixfold.quantities import readings
 from sixfold.runtime import (
     adjoint_kernel,
     enough_memory,
+    flat_rows,
     gradient_kernel,
+    keep_last,
     numbers_array,
     refuse_singular,
     scan_kernel,
@@ -67,6 +69,7 @@ class Sweep:
         setup, model = self.setup, self.setup.model
         place = len(setup.state_sizes) + len(setup.constant_sizes)
         more = len(self._constant_sizes) - len(setup.constant_sizes)
+        # the step itself, then its cost at the state where it began
         system, t, h, state, push = setup.at(*lists[:place], *lists[place + more :])
         following = setup.after(system, t, h, state, push)
         if self.cost is None:
@@ -150,15 +153,16 @@ def sweep(
     """
     setup, rows = plan.setup, math.prod(lead)
     kernels = plan.forward(), plan.backward(), plan.last()
+    # arrays of one row each; those that all rows share are broadcast, not copied
     constants = [np.array([dt]), *setup.constants.values()]
     if plan.cost_parameters is not None:
         constants.append(plan.cost_parameters)
-    start = [_rows(x, lead, (n,)) for x, n in zip(parts, setup.state_sizes, strict=True)]
-    fixed = [_rows(x, lead, x.shape[-1:]) for x in constants]
-    each = [_rows(step_times(steps, dt), lead, (steps, 1))]
+    start = [flat_rows(x, lead, (n,)) for x, n in zip(parts, setup.state_sizes, strict=True)]
+    fixed = [flat_rows(x, lead, x.shape[-1:]) for x in constants]
+    each = [flat_rows(step_times(steps, dt), lead, (steps, 1))]
     if setup.tau_each:
         tau = setup.given["tau"]
-        each.append(_rows(tau, lead, tau.shape[-2:]))
+        each.append(flat_rows(tau, lead, tau.shape[-2:]))
     found = Found(
         np.zeros((rows, 1)),
         [np.zeros((rows, n)) for n in setup.state_sizes],
@@ -187,6 +191,7 @@ def _sizes(kernel: Any, size: int, rows: int, steps: int, interval: int | None) 
     """Return steps between kept states, and rows of a chunk."""
     least = min(rows, MIN_CHUNK_ROWS)
     if interval is None:
+        # keep all states if they fit, else every sqrt(steps)-th: the least memory
         fits = 8 * size * steps * least <= MAX_STATE_BYTES
         interval = steps if fits else math.isqrt(steps - 1) + 1
     interval = min(interval, steps)
@@ -211,6 +216,7 @@ class _Chunk:
     def run(self, memory: list[Array]) -> None:
         """Do it all; the memory is for states that are kept, and for those of one interval."""
         start, interval = self.arrays[0], self.interval
+        # forward once, keeping the state at the start of each interval
         firsts = range(0, self.steps, interval)
         own = [x[: len(start[0])] for x in memory]
         kept, states = own[: len(start)], own[len(start) :]
@@ -218,6 +224,7 @@ class _Chunk:
             all_kept[:, 0] = x
         self._forward(kept, 0, firsts[-1], interval)
         for number in reversed(range(len(firsts))):
+            # backward: take each interval again, with all its states, then its adjoints
             count = min(interval, self.steps - firsts[number])
             for x, all_kept in zip(states, kept, strict=True):
                 x[:, 0] = all_kept[:, number]
@@ -251,9 +258,10 @@ class _Chunk:
         """Take the adjoints of some steps, from the last to the first."""
         _, fixed, each = self.arrays
         found, here = self.found, self.here
+        # the kernel adds to what it carries: adjoints, cost, and sums of derivatives
         carried = [x[here] for x in (*found.adjoints, found.cost, *found.sums.values())]
         every = count if found.tau is None else 1  # derivatives by each step's forces are written
-        outputs = [_again(x, count // every) for x in carried]
+        outputs = [keep_last(x, count // every) for x in carried]
         if found.tau is not None:
             by_tau = found.tau[here, first : first + count]
             carried.append(by_tau[:, 0])  # takes its place in the order, and is not read
@@ -262,21 +270,6 @@ class _Chunk:
         moving = [x[:, first : first + count][:, ::-1] for x in each]
         arrays = [*carried, *fixed, *before, *moving]
         found.lost.append(self.kernels[1](arrays, outputs, count, every))
-
-
-def _again(x: Array, count: int) -> Array:
-    """Return rows as if they had an axis of steps: each step overwrites the one before."""
-    shape, strides = (x.shape[0], count, x.shape[1]), (x.strides[0], 0, x.strides[1])
-    return np.lib.stride_tricks.as_strided(x, shape, strides)
-
-
-def _rows(x: Array, lead: Shape, core: Shape) -> Array:
-    """Return an array with one axis of rows, without a copy where all rows are the same."""
-    shared = math.prod(x.shape[: x.ndim - len(core)]) == 1
-    wide = np.ascontiguousarray(x.reshape(core) if shared else np.broadcast_to(x, (*lead, *core)))
-    if shared:
-        return np.broadcast_to(wide, (math.prod(lead), *core))
-    return wide.reshape((-1, *core))
 
 
 def tangent(model: Model, q: Array, by_q: Array) -> Array:
@@ -473,6 +466,7 @@ def _result(
     def reshape(x: Array, *core: int) -> Array:
         return x.reshape((*lead, *core))
 
+    # derivatives by quaternions become those along the motion subspaces
     by_q, by_v, *by_x = found.adjoints
     tau, sums = found.tau, found.sums
     if tau is not None:

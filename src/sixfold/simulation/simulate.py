@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sixfold.choices import Callback, Integrator, Progress
 from sixfold.errors import NotApplicableError
 from sixfold.model import Model
+from sixfold.progress import callback_of
 from sixfold.quantities.energies import kinetic_energy, potential_energy
 from sixfold.simulation.adaptive import adaptive_step
 from sixfold.simulation.arguments import EULER, check_steps, degree_notes, grid_of, room_for
@@ -28,7 +29,7 @@ from sixfold.simulation.diagnostics import (
 from sixfold.simulation.events import Crossing, Event, Watch, events_of
 from sixfold.simulation.step import DisturbedError, Setup, StepRunner, prepare, stepper_of
 from sixfold.simulation.system import System, SystemOptions, system_of
-from sixfold.simulation.time_loop import Outcome, progress_of, run_steps
+from sixfold.simulation.time_loop import Outcome, run_steps
 from sixfold.simulation.tracing import memory_of
 from sixfold.simulation.trajectory import Trajectory
 
@@ -103,7 +104,7 @@ def simulate(
     if integrator is None:
         integrator = "rk4" if system.contacts is None else EULER
     adaptive = check_steps(integrator, hold, system.compensated, tolerances)
-    tell = progress_of(progress)
+    tell = callback_of("simulate", progress, "time reached, time to reach")
     prepared = prepare(
         "simulate",
         system,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,47 +9,13 @@ from typing import Any
 import numpy as np
 
 from sixfold.arrays import Array
-from sixfold.errors import ArgumentError, CallbackError, SimulationError
-from sixfold.progress import bar
+from sixfold.errors import CallbackError, SimulationError
 from sixfold.simulation.arguments import Grid
 from sixfold.simulation.events import Watch
 from sixfold.simulation.step import StepRunner
 
 #: Called with the time reached and the time to reach [s].
 Progress = Callable[[float, float], object]
-
-
-def progress_of(given: Any) -> Progress | None:
-    """Return the callback: a bar for True (on a terminal), a function as given."""
-    if given is None or given is False:
-        return None
-    if given is True:
-        return bar("simulate")
-    if not callable(given):
-        raise ArgumentError(
-            "simulate: argument 'progress'",
-            "True, or a function of (time reached, time to reach)",
-            given,
-            "pass progress=True for a bar",
-        )
-    if not _takes_two(given):
-        raise ArgumentError(
-            "simulate: argument 'progress'",
-            "a function of (time reached, time to reach)",
-            given,
-            "write def progress(reached, end): ...",
-        )
-    return given
-
-
-def _takes_two(function: Callable[..., object]) -> bool:
-    try:
-        inspect.signature(function).bind(0.0, 1.0)
-    except TypeError:
-        return False
-    except ValueError:  # a built-in without a signature
-        return True
-    return True
 
 
 #: Steps of one call of a kernel, between two checks of progress and of finite numbers.
@@ -87,6 +52,7 @@ def run_steps(
         watch: the events to look for.
         progress: called now and then with the time reached and the duration.
     """
+    # times of the samples; the last step may be shorter
     ends = np.minimum(np.arange(grid.samples) * grid.every, grid.steps)
     t = grid.t0 + ends * grid.dt
     if grid.steps:
@@ -112,6 +78,7 @@ def _and_check(progress: Progress, stepper: StepRunner) -> Progress:
 def _in_blocks(stepper: StepRunner, grid: Grid, whole: Outcome, tell: Progress) -> Outcome:
     """Take many steps in each call of a kernel, with checks between calls."""
     x = whole.x[..., 0, :]
+    # samples of one call: bounded by time between reports, and by memory
     rows = max(1, min(BLOCK_STEPS // grid.every, MAX_BLOCK_NUMBERS // max(1, x.size)))
     even = grid.steps - (grid.uneven > 0)
     full = even // grid.every
@@ -195,6 +162,7 @@ def _step_by_step(
 
 def _with_jumps(outcome: Outcome, jumps: list[tuple[float, Array]], seen: list[Any]) -> Outcome:
     """Return the samples with both sides of each jump among them."""
+    # both sides of a jump have the same time: the state before comes first
     times = np.array([t for t, _ in jumps])
     places = np.searchsorted(outcome.t, times, side="left")
     listed = list(outcome.seen)
@@ -213,6 +181,7 @@ def _first_bad(stepper: StepRunner, grid: Grid, whole: Outcome, row: int) -> Out
     good = 0
     while good + 1 <= row and np.isfinite(whole.x[..., good + 1, :]).all():
         good += 1
+    # walk on from the last finite sample to the step that fails
     x = whole.x[..., good, :]
     for k in range(good * grid.every, grid.steps):
         after = stepper.advance(grid.time(k), grid.length(k), x)

@@ -126,6 +126,7 @@ def _in_processes(task: Task, blocks: Iterable[Block], workers: int) -> Done:
     context = get_context("spawn" if sys.platform == "win32" else "forkserver")
     left, finished, breaks = list(blocks), 0, 0
     while left:
+        # one pool after another, until all blocks have been computed once
         waiting = dict.fromkeys(left)
         pool = ProcessPoolExecutor(workers, context, initializer=set_threads, initargs=(1,))
         try:
@@ -240,6 +241,7 @@ def _members(path: str, x: Any) -> list[tuple[str, Any]]:
         return [(path, x.__func__), (f"the object of {path}", x.__self__)]
     if isinstance(x, FunctionType):
         path = _quote(x)
+        # a function holds its closure, the globals that it names, and its defaults
         cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
         found = [(f"'{name}' in the closure of {path}", _content(cell)) for name, cell in cells]
         names = _names(x.__code__) & x.__globals__.keys()

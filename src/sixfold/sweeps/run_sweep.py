@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Engine, PieceFormat, Progress, Reduction
 from sixfold.errors import (
-    ArgumentError,
     NotApplicableError,
     OptionError,
     OutputFileError,
@@ -28,7 +27,7 @@ from sixfold.errors import (
 from sixfold.files import discard, path_of
 from sixfold.lazy import optional
 from sixfold.model.validate import SEED_LIMIT
-from sixfold.progress import bar
+from sixfold.progress import callback_of
 from sixfold.show import block, plain, table
 from sixfold.sweeps.draws import Draw
 from sixfold.sweeps.engines import Block, engine_of, in_this_process, pickle_job, unpickle_job
@@ -233,6 +232,7 @@ def sweep(
     Reference: Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011.
     """
     begun = time.monotonic()
+    # what varies, what is drawn, and what is computed for each row
     source = rows_of(rows)
     draws = _draws(draw)
     if seed is not None and not draws:
@@ -263,7 +263,8 @@ def sweep(
     # what is left to compute
     missing = gaps(whole, len(source))
     left = sum(stop - start for start, stop in missing)
-    report = progress_of(progress, len(source) - left)
+    known = len(source) - left
+    report = callback_of("sweep", progress, "rows done, rows in all", known=known)
     trees = [_tree(reducer) for reducer in job.reducers]
     kept: dict[Block, dict[str, Array]] = {}
     done = len(source) - left
@@ -351,6 +352,7 @@ def _check_stored_rows(
     def compute(start: int, stop: int) -> dict[str, Array]:
         return study.results(start, stop, _given_rows(source, start, stop))
 
+    # pieces spread over the folder, and rows at both ends and in the middle of each
     places = np.linspace(0, len(pieces) - 1, min(len(pieces), CHECKED_PIECES)).astype(int)
     for piece in (pieces[k] for k in np.unique(places)):
         stored, count = read_piece(piece, digest), piece.stop - piece.start
@@ -375,6 +377,7 @@ def _reduce_pieces(
     folder: Path, digest: str, job: Job, reducers: tuple[Reducer, ...]
 ) -> list[ReductionTree]:
     trees = [_tree(reducer) for reducer in reducers]
+    # the leaves are those of a sweep that writes nothing, so the bits are the same
     every = Job(job.study, reducers, job.leaf, None, job.kind, digest)
     for first, results in stored_rows(pieces_in(folder), digest, MAX_LEAVES * job.leaf):
         count = len(next(iter(results.values())))
@@ -422,17 +425,3 @@ def _draws(draw: Any) -> dict[str, Draw]:
         if not isinstance(name, str) or not isinstance(each, Draw):
             raise OptionError("sweep", "draw", words, {name: each})
     return dict(draw)
-
-
-def progress_of(given: Any, known: int) -> Callable[[int, int], object] | None:
-    """Return the callback: a bar for True (on a terminal), a function as given."""
-    if given is None or given is False:
-        return None
-    if given is True:
-        return bar("sweep", known=known)
-    if not callable(given):
-        expected = "True, or a function of (rows done, rows in all)"
-        fix = "pass progress=True for a bar"
-        raise ArgumentError("sweep: argument 'progress'", expected, given, fix)
-    found: Callable[[int, int], object] = given
-    return found

@@ -115,7 +115,7 @@ def run_scan(
     rows = math.prod(lead)
     arrays = [np.asarray(x, scan.dtype) for x in arrays]
     flat = [
-        _rows(x, lead, (steps, n) if k >= kept else (n,))
+        flat_rows(x, lead, (steps, n) if k >= kept else (n,))
         for k, (x, n) in enumerate(zip(arrays, scan.sizes, strict=True))
     ]
     shapes = [(rows, steps // every, n) for n in scan.carried]
@@ -141,7 +141,7 @@ def threads_for(kernel: Steps, rows: int, steps: int) -> int:
     return 1 if worth <= 1 else min(get_threads(), worth)
 
 
-def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:
+def flat_rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:
     """Return an array with one axis of rows, broadcast without copying where that is possible."""
     if x.shape == (*lead, *core) and x.flags.carray:
         return x.reshape((-1, *core))
@@ -153,6 +153,12 @@ def _rows(x: Array, lead: tuple[int, ...], core: tuple[int, ...]) -> Array:
         return np.broadcast_to(np.ascontiguousarray(one), (math.prod(lead), *core))
     wide = np.broadcast_to(x, (*lead, *core))
     return np.ascontiguousarray(wide).reshape((-1, *core))
+
+
+def keep_last(x: Array, steps: int) -> Array:
+    """Return rows as if they had an axis of steps: each step overwrites the one before."""
+    shape, strides = (x.shape[0], steps, x.shape[1]), (x.strides[0], 0, x.strides[1])
+    return np.ndarray(shape, x.dtype, x, 0, strides)
 
 
 # -- derivatives
