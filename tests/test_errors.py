@@ -95,7 +95,7 @@ def test_an_option_that_takes_a_kind_of_number_says_so_in_words():
     model = sf.load("pendulum")
     with pytest.raises(sf.errors.OptionError) as caught:
         sf.rollout(model, [0.0], [0.0], dt=-0.1, steps=3)
-    assert str(caught.value) == ("rollout: option 'dt' must be a time > 0 [s]\n  got: -0.1")
+    assert str(caught.value) == ("rollout: option 'dt' cannot be -0.1\n  fix: pass a time > 0 [s]")
 
 
 def test_an_unknown_name_error_offers_near_names():

@@ -146,9 +146,8 @@ class OptionError(SixfoldError, ValueError):
         """List the choices, or describe what is accepted, and what was given."""
         given = " ".join(quote(got).split())
         if isinstance(choices, str):
-            super().__init__(
-                _message(f"{function}: option '{option}' must be {choices}", got=given)
-            )
+            what = f"{function}: option '{option}' cannot be {given}"
+            super().__init__(_message(what, fix=f"pass {choices}"))
             return
         words = list(choices)
         near = near_names(got, map(str, words)) if isinstance(got, str) else []
