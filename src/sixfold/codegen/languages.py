@@ -270,6 +270,7 @@ def _c_head(function: Function, dtype: str) -> str:
 def _c_body(function: Function, dtype: str) -> str:
     writer = _statements(function, "c", dtype)
     results = writer.run(function.program)
+    # compilers warn of arguments that no statement reads
     names = [name for name, size in function.inputs for _ in range(size)]
     used = {names[node[1]] for node in function.program.nodes if node[0] == "input"}
     unused = [f"(void){name};" for name, _ in function.inputs if name not in used]
@@ -358,6 +359,7 @@ def _array(results: Sequence[str], shape: tuple[int, ...], gap: str) -> str:
         return f"zeros({', '.join(map(str, shape))})"
     if len(shape) == 1:
         return f"[{(', ' if gap == ' ' else '; ').join(results)}]"
+    # three axes become a matrix: all rows below each other
     columns = shape[-1]
     rows = [gap.join(results[k : k + columns]) for k in range(0, len(results), columns)]
     return f"[{'; '.join(rows)}]"

@@ -44,6 +44,7 @@ def function_source(core: ArrayFunction, dtype: str, own: bool) -> str:
     kind = layout.scalar
     dense = layout.dense
     inputs, outputs = dense.input_sizes, dense.output_sizes
+    # arrays of the kernel, and where each input and result lies
     pointers = [
         *(f"__global const {kind} *a{k}" for k in range(len(inputs))),
         *(f"__global {kind} *r{k}" for k in range(len(outputs))),
@@ -95,6 +96,7 @@ def rollout_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], own
             if k >= kept:
                 first = f"({first + ' + ' if first else ''}step) * {size}"
             places += [f"a{k}[{first + ' + ' if first else ''}{i}]" for i in range(size)]
+    # carried numbers are variables of the work item
     states = [(k, i, size) for k, size in enumerate(scan.carried) for i in range(size)]
     writer = _Writer(kind, places, own=own)
     results = writer.run(program)
@@ -211,6 +213,7 @@ class _Writer(Statements):
 
     def _repeat(self, op: Repeat, name: str, given: Sequence[str]) -> str:
         """Write a repetition; return the name of the array of its results."""
+        # carried values in an array; values from outside are used where they are
         results, looped = len(op.body.outputs), op.rounds > 1
         places = [f"{name}[{k}]" for k in range(results)] if looped else []
         inner = _Writer(self.kind, [*places, *given[len(places) :]], f"{name}_", own=self.own)

@@ -177,6 +177,7 @@ class ArrayApiFunction(LibraryFunction):
     def evaluate(self, xp: Any, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Return all results for arrays that fit, operation by operation of the library `xp`."""
         core = self._core
+        # one array of states for each number of a state
         lead = leading_shape(core, [x.shape for x in arrays])
         numbers: list[Any] = []
         for x, shape in zip(arrays, core.inputs, strict=True):
@@ -214,6 +215,7 @@ class Reader:
     def __init__(self, program: Program) -> None:
         """Take a program without repetitions."""
         self._program = program
+        # a value is dropped after the operation that reads it last
         last: dict[int, int] = {}
         for k, (op, *arguments) in enumerate(program.nodes):
             if op not in ("input", "const"):
@@ -313,6 +315,7 @@ def _on_one_device(core: ArrayFunction, xp: Any, like: Any, given: Sequence[Any]
     """Return arrays of one library, dtype and device, or say which of them is not."""
     if like is None:
         return _numpy_arrays(core, given)
+    # the first array of the library decides dtype and device
     dtype, device = like.dtype, _device(like)
     refuse_dtype(core, _dtype_name(dtype))
     placed = []

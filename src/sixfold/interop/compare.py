@@ -78,12 +78,14 @@ def differences(
 
     Both the default call and the NumPy backend are compared, unless a backend is named.
     """
+    # random states, and forces as large as those that act anyway
     c = convert(model, engine.robot)
     rng = np.random.default_rng(seed)
     q, v = random_state(model, samples, seed=rng)
     a, push = rng.standard_normal((2, samples, model.nv))
     bare = model.without(damping=True, friction=True, springs=True)
     tau = push * strength(bare, q, v)
+    # the other library is asked once, Sixfold by each backend
     there: dict[str, Array] = {}
     found = []
     for each in (None, "numpy") if backend is None else (backend,):
@@ -107,6 +109,7 @@ def strength(model: Model, q: Array, v: Array) -> Array:
 
     Weaker ones would only show how well large forces cancel.
     """
+    # sqrt(M_ii) times the same number gives joints of any inertia the same weight
     weight = np.sqrt(np.einsum("...ii->...i", mass_matrix(model, q, backend="numpy")))
     with np.errstate(all="ignore"):
         bias = np.where(weight > 0, np.abs(bias_force(model, q, v, backend="numpy")) / weight, 0.0)
@@ -188,6 +191,7 @@ def _difference(
         # metres and radians, heavy and light joints count alike: weigh by the root of M's diagonal
         weight = np.sqrt(np.einsum("...ii->...i", here["mass matrix"]))
         ours, theirs = ours * weight, theirs * weight
+    # largest difference, relative to the largest element of the state
     error = np.abs(ours - theirs).max(axes)
     size = np.maximum(np.abs(theirs), np.abs(ours)).max(axes)
     if quantity == "potential energy":
@@ -260,6 +264,7 @@ def constrained_difference(
 def _closed_states(model: Model, samples: int, seed: int) -> tuple[Array, Array, Array]:
     """Return random states that satisfy the constraints, and joint forces."""
     rng = np.random.default_rng(seed)
+    # a step along the constraints from an assembled configuration, then back onto them
     start = assemble(model)
     _, v = random_state(model, samples, seed=rng)
     step, push = rng.standard_normal((2, samples, model.nv))
@@ -462,6 +467,7 @@ def _from_model(library: str, model: Model) -> Any:
 
 def _from_file(library: str, model: Model, floating_base: bool) -> Any:
     """Return the engine with the model's file as the other library reads it, where it can."""
+    # the file itself where the library reads its format
     path = Path(model.origin.file) if model.origin else Path("")
     suffix = _root(path)
     if library == "pinocchio" and suffix == "robot":

@@ -256,6 +256,7 @@ class Converter:
             tau: joint forces here, (..., nv).
         """
         at = self.q_to(q)
+        # P^T M P a = tau - P^T (M dB/dt v + bias)
         there = _check("solve_from", "M", M, self.nv, self.nv)
         still = _check("solve_from", "bias", bias, self.nv)
         forces = self._rates("solve_from", "tau", tau)
@@ -274,6 +275,7 @@ class Converter:
         """Return joint forces in the other library's coordinates; followers get none."""
         here = self._rates("tau_to", "tau", tau)
         at = self._columns(self._positions("tau_to", q), "nq")
+        # forces of joints with coordinates of their own; followers get none
         own = dict(zip((p.body for p in self._own), self._split(here), strict=True))
         columns = {p.body: own.get(p.body, np.zeros((1,))) for p in self.pieces}
 
@@ -287,6 +289,7 @@ class Converter:
         """Return joint forces in Sixfold's coordinates, shape (..., nv)."""
         here, there = self.q_from(q), _check("tau_from", "tau", tau, self.nv)
         at = self._columns(here, "nq")
+        # tau = B^T tau', then forces of followers work on their leaders
         work = {p.body: p.map.velocity_transpose(at[p.body], there[..., p.v]) for p in self.pieces}
         for coupling in self.model.couplings:
             # a follower that the other library does not count has no force there
@@ -360,12 +363,14 @@ class Converter:
         """
         one_of("f_ext_to", "f_ext_frame", ("world", "body"), f_ext_frame)
         forces = _check("f_ext_to", "f_ext", f_ext, self.model.nb, 6)
+        # forces in world axes, moments about the world's origin
         poses = body_poses(self.model, q)
         R, p = poses[..., :3, :3], poses[..., :3, 3]
         n, f = forces[..., :3], forces[..., 3:]
         if f_ext_frame == "body":
             n, f = _apply(R, n), _apply(R, f)
             n = n + np.cross(p, f)
+        # one row for each of the other library's bodies, the first that moves with ours
         lead = np.broadcast_shapes(n.shape[:-2], p.shape[:-2])
         out = np.zeros((*lead, len(self.bodies), 6))
         met = set()
@@ -381,6 +386,7 @@ class Converter:
                 back = np.swapaxes(R[..., k, :, :], -1, -2)
                 parts = _apply(back, parts[0]), _apply(back, parts[1])
             out[..., row, :3], out[..., row, 3:] = parts
+        # a force on a body that is missing there would be lost
         lost = [self.model.body_names[k] for k in range(self.model.nb) if k not in met]
         if lost and np.any(forces[..., [self.model.body_index(name) for name in lost], :]):
             where = f"bodies {lost[:5]}, which {self.library} does not have"
@@ -404,6 +410,7 @@ class Converter:
         columns = {
             joint.body: x[..., joint.q if size == "nq" else joint.v] for joint in coordinates.free
         }
+        # a follower is a sum of its leaders, positions with an offset
         for coupling in coordinates.couplings:
             offset = coupling.offset if size == "nq" else 0.0
             total: Array = np.full((*x.shape[:-1], 1), offset)
@@ -529,6 +536,7 @@ def _with_pinocchio(model: Model, other: Any) -> Converter:
         if other.parents[j] == 0 and other.joints[j].shortname() == "JointModelFreeFlyer"
     ]
     _rename_base(model, names, floating)
+    # match joints by name
     number = {name: j for j, name in enumerate(names)}
     pieces = []
     for k in _present(model, number, "pinocchio"):
@@ -543,6 +551,7 @@ def _with_pinocchio(model: Model, other: Any) -> Converter:
             Piece(k, joint_map, _range(q, int(other.nqs[j])), _range(v, int(other.nvs[j])))
         )
     _nothing_more([names[j] for j in range(1, len(names)) if other.nvs[j]], model, "pinocchio")
+    # forces act at the joints' frames there
     rows = {body.joint_name: k for k, body in enumerate(model.bodies)}
     sites = [Site(rows[name], (0.0, 0.0, 0.0)) if name in rows else None for name in names]
     return Converter(model, "pinocchio", other.nq, other.nv, tuple(pieces), tuple(sites))
@@ -586,6 +595,7 @@ def _with_mujoco(model: Model, other: Any) -> Converter:
             q += {"": _range(first, nq), "t": _range(first, 3), "r": _range(first + 3, 4)}[part]
             v += {"": _range(start, nv), "t": _range(start, 3), "r": _range(start + 3, 3)}[part]
         pieces.append(Piece(k, joint_map, q, v))
+    # every joint there must be one here, or a part of one
     known = {joints[j] for part in parts.values() for j, _ in part}
     _nothing_more(joints, model, "mujoco", known)
     sites = [_mujoco_site(model, other, b, name) for b, name in enumerate(names.bodies)]

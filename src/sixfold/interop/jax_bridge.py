@@ -109,6 +109,7 @@ def _differentiable(core: ArrayFunction) -> Callable[..., tuple[Any, ...]]:
         return _foreign_call(core, arrays)
 
     def rule(arrays: Any, tangents: Any) -> tuple[Any, Any]:
+        # dr = sum of dr/dx dx over the arguments that move
         by = tuple(k for k, t in enumerate(tangents) if not isinstance(t, zero))
         results = call(*arrays)
         if by not in derivatives:
@@ -139,6 +140,7 @@ def _foreign_call(core: ArrayFunction, arrays: tuple[Any, ...]) -> tuple[Any, ..
     jax, ffi = optional("jax", "jax_function"), optional("jax.ffi", "jax_function")
     first = arrays[0]
     lead = first.shape[: first.ndim - len(core.inputs[0])]
+    # a custom call of XLA, which batches by adding leading axes
     target = _register(core.kernel(str(first.dtype)))
     kinds = [jax.ShapeDtypeStruct((*lead, *shape), first.dtype) for shape in core.outputs]
     kernel = ffi.ffi_call(target, kinds, vmap_method="broadcast_all")

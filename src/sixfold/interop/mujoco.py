@@ -129,6 +129,7 @@ class MuJoCo:
         m, d = self.m, self.d
         if int(m.opt.disableflags) & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY):
             return 0.0
+        # a body moves if its joint or its parent does
         moves = np.zeros(m.nbody, bool)
         for b in range(1, m.nbody):
             moves[b] = moves[m.body_parentid[b]] or m.body_dofnum[b]
@@ -255,6 +256,7 @@ def _add_body(mujoco: Any, parent: Any, body: Body) -> Any:
     if isinstance(body.joint, Free):
         _check_free(body)
     _set_inertia(added, body.inertia)
+    # several joints of MuJoCo where one has several degrees of freedom
     parts = _parts(body.joint, body.joint_name)
     for i, (kind, axis) in enumerate(parts):
         label = body.joint_name if len(parts) == 1 else f"{body.joint_name}.{i}"
@@ -399,6 +401,7 @@ def _without_shapes(root: Element) -> str:
     """Return a URDF as text, without shapes and extensions, its static links kept apart."""
     keep = '<mujoco><compiler fusestatic="false" discardvisual="false"/></mujoco>'
     lines: list[str] = []
+    # depth first with a stack: files may nest deeply
     todo: list[Element | str] = [root]
     while todo:
         item = todo.pop()
@@ -466,6 +469,7 @@ def _add_gear(mujoco: Any, spec: Any, model: Model, gear: Gear) -> None:
     added.name1 = model.joint_names[gear.follower]
     if gear.terms:
         added.name2 = model.joint_names[gear.terms[0][0]]
+    # q_follower = offset + sum of powers of the leader
     numbers = [gear.offset, *powers[:MAX_POWER]]
     data = np.zeros(len(added.data))
     data[: len(numbers)] = numbers

@@ -132,6 +132,7 @@ class OpenclFunction:
 
     def _from_host(self, given: list[Any]) -> tuple[Any, ...]:
         array, core = optional("pyopencl.array", FUNCTION), self._core
+        # check, broadcast to one leading shape, copy to the device
         plain = [
             checked_array(core.name, name, Argument(x, shape, f"shape {shape} for one state"))
             for name, x, shape in zip(core.names, given, core.inputs, strict=True)
@@ -175,6 +176,7 @@ class OpenclFunction:
 
     def _run(self, queue: Any, arrays: list[Any], lead: Shape, dtype: Any) -> tuple[Any, ...]:
         array, core = optional("pyopencl.array", FUNCTION), self._core
+        # one program for each precision and context
         key = f"{dtype} {queue.context.int_ptr}"
         if key not in self._kernels:
             if str(dtype) == "float64":
@@ -388,6 +390,7 @@ def launch_of(kernel: Any, asked: Asked) -> Launch:
     counts = (prod(lead), asked.steps, asked.every)
     if prod(lead) == 0 or written == 0:
         return Launch(setup.dtype, (), (), results, returned, counts)
+    # arrays that all trajectories share are copied once
     parts = asked.start()
     given = setup.arrays(parts, asked.dt, step_times(asked.steps, asked.dt))
     fixed = len(setup.state_sizes) + len(setup.constant_sizes)
@@ -434,6 +437,7 @@ def _default(function: str, double: bool) -> Any:
         devices = [d for platform in cl.get_platforms() for d in platform.get_devices()]
     except cl.Error:
         devices = []
+    # devices with the precision that is needed, graphics cards first
     devices = [d for d in devices if not double or "cl_khr_fp64" in d.extensions.split()]
     if not devices:
         fix = "install the driver of your graphics card, or PoCL for the processor"

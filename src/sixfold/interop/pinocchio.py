@@ -75,6 +75,7 @@ def to_pinocchio(model: Model) -> Any:
     robot = pin.Model()
     robot.name = model.name
     robot.gravity = pin.Motion(np.array(model.gravity), np.zeros(3))
+    # joints and bodies, parents first
     number = {-1: 0}
     order = _depth_first(model)
     for k in order:
@@ -179,6 +180,7 @@ def pinocchio_constraints(model: Model, robot: Any) -> list[Any]:
     for each in model.constraints:
         for pair in split_loop("pinocchio_constraints", each):
             kind = pin.ContactType.CONTACT_6D if pair.weld else pin.ContactType.CONTACT_3D
+            # a contact joins two joints at frames of theirs
             ends = [(pair.body_a, pair.at_a), (pair.body_b, pair.at_b)]
             if pair.body_a < 0:
                 ends.reverse()  # the universe goes second there
@@ -240,6 +242,7 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
         check_name("from_pinocchio: argument 'name'", name)
     gravity = tuple(float(x) for x in robot.gravity.linear)
     builder = ModelBuilder(name or robot.name, gravity=gravity, base_name="universe")
+    # joint 0 is the universe
     names = list(robot.names)
     # Pinocchio's bodies have no names of their own
     bodies = ["universe", *(f"{joint}_body" for joint in names[1:])]
@@ -252,6 +255,7 @@ def from_pinocchio(robot: Any, name: str | None = None) -> Model:
             placement=_transform(robot.jointPlacements[j]),
             inertia=_inertia(robot.inertias[j]),
         )
+    # frames that are not bodies, each name once
     taken = {"universe", *bodies}
     for frame in robot.frames:
         if frame.name not in taken:
@@ -321,6 +325,7 @@ class Pinocchio:
         found = {"inverse dynamics": pin.rnea(robot, data, q, v, a).copy()}
         found["bias"] = pin.nonLinearEffects(robot, data, q, v).copy()
         found["forward dynamics"] = pin.aba(robot, data, q, v, tau).copy()
+        # crba fills the upper triangle
         upper = np.triu(pin.crba(robot, data, q))
         found["mass matrix"] = upper + np.triu(upper, 1).T
         energy = pin.computeKineticEnergy(self.without_rotors, data, q, v)

@@ -123,6 +123,7 @@ class _Reverse(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
         """Return the weighted sums of the derivatives."""
         arrays = ctx.saved_tensors
+        # d (w . r) / d x = sum of w dr/dx over results
         by = tuple(k for k in range(len(arrays)) if ctx.needs_input_grad[k + 1])
         inputs, outputs = _shapes(ctx.key)
         slopes = iter(_slopes(_derivative(ctx.key, by), arrays))
@@ -154,6 +155,7 @@ class _Both(_Reverse):
     def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:
         """Return the derivatives along tangents."""
         arrays = ctx.saved_tensors
+        # dr = sum of dr/dx dx over arguments
         by = tuple(k for k, tangent in enumerate(tangents) if tangent is not None)
         inputs, outputs = _shapes(ctx.key)
         slopes = iter(_slopes(_derivative(ctx.key, by), arrays))

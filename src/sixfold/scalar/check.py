@@ -39,6 +39,7 @@ def is_number(x: Any) -> bool:
         return False
     if isinstance(x, np.matrix):  # its products are not those of numbers
         return False
+    # arrays of floats and integers, and of objects that are numbers
     kind = getattr(getattr(x, "dtype", None), "kind", None)
     if isinstance(kind, str):
         return kind in "fiu" or (kind == "O" and all(map(is_number, x.reshape(-1))))

@@ -91,6 +91,7 @@ def _parts(x: Any, level: int) -> tuple[Any, Any]:
 
 def _apply(op: Op, *arguments: Any) -> Dual:
     level = max(x.level for x in arguments if isinstance(x, Dual))
+    # the chain rule: sum of partial derivative times rate
     parts = [_parts(x, level) for x in arguments]
     values = [value for value, _ in parts]
     dot: Scalar = ZERO

@@ -288,6 +288,7 @@ def _numpy_reading() -> Reading:
             return _each(Op.IF_POSITIVE, x, then, otherwise)
         return np.where(x > 0, then, np.where(x <= 0, otherwise, x))[()]  # a scalar stays one
 
+    # NumPy's where evaluates both sides, which is fine for numbers
     table = {**_functions(np, "numpy"), Op.IF_POSITIVE: if_positive}
 
     def carry_out(op: Op, *arguments: Any) -> Any:
@@ -386,6 +387,7 @@ def precision(x: Scalar) -> float:
 
 def apply(op: Op, *arguments: Scalar) -> Scalar:
     """Carry out one operation in the reading of its highest-ranked argument."""
+    # the highest rank knows how to treat the others
     found = max((reading_of(type(x)) for x in arguments), key=lambda r: r.rank)
     if not found.takes_arrays and any(getattr(x, "ndim", 0) for x in arguments):
         return _each(op, *arguments)

@@ -127,6 +127,7 @@ def _next(step: Callable[[T], T], carried: T, done: int) -> T:
 
 def _recorder(carried: Any) -> Recorder | None:
     """Return that of the highest-ranked kind of number, if it has one."""
+    # several kinds may meet: the highest records
     kinds = {type(x) for x in _numbers(carried)} & _RECORDERS.keys()
     return _RECORDERS[max(kinds, key=lambda kind: reading_of(kind).rank)] if kinds else None
 

@@ -215,6 +215,7 @@ def velocity_field(v: Motion, points: ArrayLike) -> np.ndarray[Any, Any]:
     if p.ndim == 0 or p.shape[-1] != 3:
         fix = "pass one position (x, y, z) in each row"
         raise ShapeError("velocity_field", "points", "(..., 3)", p.shape, fix)
+    # v_O + omega x p at each point
     found = v.lin + v.ang.cross(Vector3(p[..., 0], p[..., 1], p[..., 2]))
     lead = np.broadcast_shapes(p.shape[:-1], to_array(v).shape[:-1])
     array = to_array(tuple(found))
@@ -238,6 +239,7 @@ def inertia_rate(inertia: Inertia | ArticulatedInertia, v: Motion) -> Rows:
         >>> bool((sf.spatial.to_array(sf.spatial.inertia_rate(ball, v)) == 0).all())
         True
     """
+    # v x* I - I v x
     first = product(v.cross_star_matrix(), inertia.matrix())
     second = product(inertia.matrix(), v.cross_matrix())
     return tuple(
@@ -381,6 +383,7 @@ def constrained_motion(
     else:
         fix = "give one number for each column of S"
         rates = several_numbers("constrained_motion", "alpha", alpha, len(S.columns), fix)
+    # v = S alpha, and the acceleration at constant alpha: S_rate alpha
     v = S @ rates
     drift = S_rate @ rates if S_rate is not None else Motion.zero()
     # S^T I S alpha_rate = S^T (f - bias)

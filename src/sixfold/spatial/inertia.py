@@ -100,6 +100,7 @@ class Inertia(Linear, _InertiaParts):
             center: centre of mass in body coordinates.
             rotational: 3x3 matrix about the centre of mass, or its three diagonal elements.
         """
+        # I_O = I_C + m c x c x^T
         m = number_of("Inertia.from_mass", "mass", mass)
         fix = "pass (x, y, z)"
         c = Vector3.of(items_of("Inertia.from_mass", "center", center, 3, "3 numbers", fix))
@@ -163,6 +164,7 @@ class Inertia(Linear, _InertiaParts):
     @property
     def second_moments(self) -> Symmetric3:
         """The integral of r r^T over the body, tr(I)/2 1 - I."""
+        # tr(I)/2 1 - I
         xx, yy, zz, xy, xz, yz = self.I
         sums = _half_sum(yy, zz, xx), _half_sum(zz, xx, yy), _half_sum(xx, yy, zz)
         return Symmetric3(*sums, -xy, -xz, -yz)
@@ -196,6 +198,7 @@ class Inertia(Linear, _InertiaParts):
     def to_parent(self, E: Matrix3, r: Vector3) -> Inertia:
         """Return X^T I X for X = (E, r): the same body in the coordinates X starts from."""
         try:
+            # first moment in the parent's axes, then about its origin
             k = E.T @ self.h
             h = k + r * self.m
             # E^T I E - r x k x - h x r x, whose parts are all symmetric together
@@ -389,6 +392,7 @@ class CoriolisInertia(Linear, _CoriolisParts):
     def of(cls, inertia: Inertia, v: Motion) -> CoriolisInertia:
         """Return B of a body that moves with v."""
         w, u = v
+        # -A = (w x) Sigma + (h x) (u x), and the momentum p = m u + w x h
         A = skew(w) @ inertia.second_moments.matrix() + skew(inertia.h) @ skew(u)
         return cls(-A, u * inertia.m + w.cross(inertia.h))
 
@@ -402,6 +406,7 @@ class CoriolisInertia(Linear, _CoriolisParts):
 
     def to_parent(self, E: Matrix3, r: Vector3) -> CoriolisInertia:
         """Return X^T B X for X = (E, r): the same body in the coordinates X starts from."""
+        # the moment of the momentum about the new origin comes with r
         p = E.T @ self.p
         return CoriolisInertia(self.A.congruence(E) - skew(r) @ skew(p), p)
 
@@ -487,6 +492,7 @@ def to_rotational_inertia(values: Any) -> Symmetric3:
     listed = items_of("Inertia", "rotational", values, 3, "3 or 3x3 numbers", fix)
     if hasattr(listed[0], "__len__"):
         rows = Matrix3.of(listed)
+        # elements that are mirrored must be equal
         off = [(rows[0][1], rows[1][0]), (rows[0][2], rows[2][0]), (rows[1][2], rows[2][1])]
         if any(a is not b and _any_differ(a, b) for a, b in off):
             what = f"rotational inertia is not symmetric: {quote(values)}"
@@ -587,6 +593,7 @@ def ldl(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]
     Of A the lower half is read, row by row; L is unit lower triangular.  Each element is finished
     before the next is begun, so that a kernel keeps its sum in a register.
     """
+    # row by row: L d from the rows above, then the pivot
     L: list[list[Scalar]] = []
     d: list[Scalar] = []
     for i, given in enumerate(A):
@@ -733,6 +740,7 @@ class ForceSubspace(_Columns):
             (d,) = D.pivots()
             ((ang, lin),) = self.columns
             return ForceSubspace(Force(ang / d, lin / d))
+        # U D^-1, row by row of U
         L, d = D.factors()
         solved = zip(*(ldl_solve(L, d, row) for row in self.rows), strict=True)
         return ForceSubspace(*(Force(Vector3(*c[:3]), Vector3(*c[3:])) for c in solved))
@@ -757,6 +765,7 @@ class TransposedSubspace:
 
 def _outer(K: Sequence[Force], U: Sequence[Force]) -> ArticulatedInertia:
     """Return sum of k u^T, known to be symmetric."""
+    # one term k u^T for each degree of freedom; their sum is symmetric
     total = ArticulatedInertia.zero()
     alone = len(K) == 1
 

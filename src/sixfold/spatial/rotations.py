@@ -109,6 +109,7 @@ def quaternion_to_rotation(q: Quaternion) -> Matrix3:
     """Return E: parent coordinates to body coordinates.  Any non-zero length of q will do."""
     x, y, z, w = q
     n = x * x + y * y + z * z + w * w
+    # dividing by the squared length makes the length irrelevant
     s = 2.0 / n
     one = n * s * 0.5  # not 1.0: an infinite element then spoils the diagonal too
     xs, ys, zs = x * s, y * s, z * s
@@ -136,6 +137,7 @@ def rotation_to_quaternion(E: Matrix3) -> tuple[Scalar, ...]:
         (a.z + c.x, b.z + c.y, 1.0 - a.x - b.y + c.z, z),
         (x, y, z, 1.0 + a.x + b.y + c.z),
     )
+    # the row with the largest diagonal, without branches
     best, size = rows[3], rows[3][3]
     for k in range(3):
         larger = rows[k][k] - size
@@ -147,6 +149,7 @@ def rotation_to_quaternion(E: Matrix3) -> tuple[Scalar, ...]:
 def multiply_quaternions(p: Quaternion, q: Quaternion) -> tuple[Scalar, ...]:
     """Return the quaternion product p q."""
     a, b = Vector3(*p[:3]), Vector3(*q[:3])
+    # (a, p) (b, q) = (p b + q a + a x b, p q - a . b)
     v = b * p[3] + a * q[3] + a.cross(b)
     return (*v, p[3] * q[3] - a.dot(b))
 
@@ -165,6 +168,7 @@ def normalize_quaternion(q: Quaternion) -> tuple[Scalar, ...]:
 
 def quaternion_rate(q: Quaternion, omega: Vector3) -> tuple[Scalar, ...]:
     """Return dq/dt = q (omega / 2, 0) for an angular velocity in body coordinates."""
+    # q (omega / 2, 0)
     half = omega * 0.5
     a = Vector3(*q[:3])
     return (*(half * q[3] + a.cross(half)), -a.dot(half))
@@ -200,6 +204,7 @@ def quaternion_logarithm(q: Quaternion) -> Vector3:
 
 def screw_displacement(phi: Vector3, p: Vector3) -> Vector3:
     """Return V(phi) p, the displacement of a body that turns by phi while moving along p."""
+    # V(phi) = 1 + B phi x + C (phi x)^2, B = (1 - cos t) / t^2, C = (t - sin t) / t^3
     t2 = phi.dot(phi)
     large = ONE_LESS_COS.beyond(t2)
     angle = sqrt(if_positive(large, t2, 1.0))
@@ -240,6 +245,7 @@ def rpy_to_rotation(rpy: Floats) -> Matrix3:
     """
     if not any(rpy):
         return IDENTITY3
+    # Rz(yaw) Ry(pitch) Rx(roll), multiplied out
     (cr, sr), (cp, sp), (cy, sy) = (
         (_round_near_unit(math.cos(x)), _round_near_unit(math.sin(x))) for x in rpy
     )
@@ -272,6 +278,7 @@ def matrix_of_rotation(E: Matrix3) -> Floats:
 def rotation_to_rpy(E: Matrix3) -> Floats:
     """Return roll, pitch and yaw; of the many answers at a pitch of 90 degrees, one."""
     R = matrix_of_rotation(E)
+    # R = Rz(yaw) Ry(pitch) Rx(roll)
     yaw = math.atan2(R[3], R[0]) if math.hypot(R[0], R[3]) > 1e-12 else 0.0
     # undo the yaw first, so that roll and pitch stay right where cos(pitch) vanishes
     c, s = math.cos(yaw), math.sin(yaw)

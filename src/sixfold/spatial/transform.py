@@ -179,6 +179,7 @@ def deviation(X: Transform) -> Motion:
 
     The turn is 2 tan(angle / 2) along its axis: zero at rest only, and at small angles the angle.
     """
+    # sin t / (1 + cos t) = tan(t / 2), with 1 + tr E = 2 (1 + cos t)
     size = 1.0 + (X.E.a.x + X.E.b.y + X.E.c.z)
     return Motion(axial(X.E) * (4.0 / size), X.r)
 
@@ -194,6 +195,7 @@ class Transposed:
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Force):
             E, r = self.X
+            # back from B to A: f = E^T f', n = E^T n' + r x f
             back = E.T
             f = back @ other.lin
             return Force(back @ other.ang + r.cross(f), f)
@@ -267,6 +269,7 @@ def _finite(where: str, argument: str, x: Any) -> float:
 
 def cos_sin(angle: float) -> tuple[float, float]:
     """Return cosine and sine of a constant angle, exact at multiples of a quarter turn."""
+    # the sine of a rounded pi is not zero: right angles are set
     c, s = math.cos(angle), math.sin(angle)
     quarter = round(angle / (math.pi / 2))
     if quarter and angle == quarter * (math.pi / 2):
@@ -283,6 +286,7 @@ def unit(axis: Sequence[float], where: str) -> Vector3:
             raise ModelError(where, f"axis {quote(axis)} is not known", fix)
         v = named[axis.removeprefix("-")]
         return -v if axis.startswith("-") else v
+    # three numbers, scaled to unit length
     given = items_of(where, "axis", axis, 3, "3 numbers", "use 'x', '-z' or three numbers")
     try:
         x, y, z = (float(value) for value in Vector3.of(given))

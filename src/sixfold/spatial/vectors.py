@@ -430,12 +430,14 @@ def _about_axis(A: Matrix3, E: Matrix3) -> Matrix3 | None:
     With w = s (a - d) - c (b + b') for the elements a, b, b', d of A there, the new ones are
     a - s w, d + s w, +-(-c w - b') and +-(-c w - b): half the products of E^T (A E).
     """
+    # which element of E stands alone, and the other two rows and columns
     three = range(3)
     fixed = [(k, n) for k in three for n in three if _alone(E, k, n)]
     if len(fixed) != 1:
         return None
     ((k, n),) = fixed
     (i, j), (p, q) = ([m for m in three if m != x] for x in (k, n))
+    # E turns about this axis, perhaps with a change of sign
     c, s, along = E[i][p], E[j][p], E[k][n]
     if not isinstance(along, (int, float)):
         return None
@@ -580,6 +582,7 @@ def rotation(axis: Vector3, c: Scalar, s: Scalar) -> Matrix3:
         (0.0, -1.0, 0.0)
     """
     try:
+        # E = a a^T + c (1 - a a^T) - s a x
         P = outer(axis, axis)
         Q = (IDENTITY3 - P).map(exact)
         return P.map(exact) + Q * c - skew(axis) * s
@@ -716,6 +719,7 @@ class Force(_SixVector):
     def at_point(cls, force: Sequence[Scalar], point: Sequence[Scalar]) -> Force:
         """Return a pure force acting along a line through a point; each is three numbers."""
         where, fix = "Force.at_point", "pass three numbers, or a Vector3"
+        # a force along a line has the moment p x f about the origin
         f, p = (
             x
             if isinstance(x, Vector3)
@@ -738,5 +742,6 @@ def blocks(a: Matrix3, b: Matrix3, c: Matrix3, d: Matrix3) -> Rows:
 
 def product(A: Rows, B: Rows) -> Rows:
     """Multiply two 6x6 matrices given by rows."""
+    # element (i, j) is the product of row i of A and column j of B
     columns = tuple(zip(*B, strict=True))
     return tuple(tuple(dot(row, column) for column in columns) for row in A)

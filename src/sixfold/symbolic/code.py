@@ -157,6 +157,7 @@ def export(
         if language != "c":
             where = f"target '{target}'"
             raise NotApplicableError(f"export: language '{language}'", where, "leave it out")
+    # names of files and functions
     usual = f"{stem_of(model.name, language, word)}_{word}"
     stem = usual if name is None else _own_stem(name)
     row = QUANTITIES[word]
@@ -166,12 +167,15 @@ def export(
     if at is not None and not row.place:
         what, fix = f"export: option 'at' = {brief(at)}", "leave it out"
         raise NotApplicableError(what, f"function '{word}'", fix)
+    # arguments without defaults, by name
     place = {row.place: at} if row.place else {}
     shapes = {a: row.argument(model, a, None).shape for a in _arguments(row)}
+    # an object file or PTX for another processor
     if target is not None:
         bound = partial(public, **place) if place else public
         of = comment(f"Sixfold: {word} of '{model.name}'" + (f" at '{at}'" if at else ""))
         return _object(bound, model, shapes, stem, of, dtype, target)
+    # the compiler's own graph as text
     program, found = graph_of(
         lambda *x: public(model, **dict(zip(shapes, x, strict=True)), **place),
         list(shapes.values()),

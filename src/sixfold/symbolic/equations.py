@@ -281,6 +281,7 @@ def equations(
         angle_tolerance=tolerance,
         limit=most,
     )
+    # computed at first use, then compared with the kernels
     forms = Forms(made)
     # rounded angles make another model, and the equations are its own
     reference = made.model if tolerance > 1e-9 else used

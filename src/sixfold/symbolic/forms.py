@@ -58,6 +58,7 @@ class Forms:
     def M(self) -> Matrix:
         """The mass matrix, by composite bodies, reduced by couplings."""
         s = self.symbolic
+        # P^T M P with followers, by the lower triangle
         full = dense(s.tree, crba(s.tree, s.positions))
         if s.model.couplings:
             # the lower triangle is read: that of the transpose
@@ -82,6 +83,7 @@ class Forms:
         """Centrifugal and Coriolis forces, by Christoffel symbols where velocities are rates."""
         if not self.velocities_are_rates:
             return self._velocity_force()
+        # V_k = sum over i <= j of c[k][i][j] qd_i qd_j, twice where i < j
         qd = self.symbolic.qd
         result = []
         for plane in self.christoffel:
@@ -96,6 +98,7 @@ class Forms:
     def _velocity_force(self) -> Vector:
         """Return V by recursion on symbols, for spherical and free joints."""
         s = self.symbolic
+        # joint forces of the velocities alone: no gravity, no acceleration
         tree = replace(s.tree, gravity=Motion.zero())
         still = s.model.velocities([ZERO] * s.model.nv)
         tau, _ = rnea(tree, s.positions, s.model.velocities(s.qd), still, no_forces(tree))
@@ -122,11 +125,13 @@ class Forms:
                 "use V itself, or coriolis_matrix for numbers",
             )
         M, n = self.M, self._n
+        # c[k][i][j] = (dM_jk/dq_i + dM_ik/dq_j - dM_ij/dq_k) / 2
         dM = [[[M[i][j].derivative(k) for k in n] for j in n] for i in n]
 
         def symbol(k: int, i: int, j: int) -> Polynomial:
             return self.polynomial((dM[j][k][i] + dM[i][k][j] - dM[i][j][k]) * 0.5)
 
+        # symmetric in i and j
         table: dict[tuple[int, int, int], Polynomial] = {}
         for k in n:
             for i in n:
@@ -176,6 +181,7 @@ def _clean(form: Polynomial) -> Polynomial:
     """Drop terms that are rounding, where numbers stand in front; fractions become whole."""
     terms = {k: _whole(x) for k, x in form.terms.items()}
     if any(isinstance(x, float) for x in terms.values()):
+        # numbers far below the largest are what is left of cancelled terms
         least = NOISE * max(map(abs, terms.values()))
         terms = {k: x for k, x in terms.items() if abs(x) > least}
     return Polynomial(form.ring, terms)
@@ -195,6 +201,7 @@ def values_at(ring: Ring, q: Array, v: Array, a: Array | None = None) -> dict[Va
     """Return the value of every variable at states (rows of q, v, a)."""
     given = {POSITION: iter(q.T), RATE: iter(v.T), ACCELERATION: iter((v if a is None else a).T)}
     values: dict[Variable, Any] = {}
+    # positions, rates and accelerations from the arrays, parameters from the model
     for variable in ring.variables:
         if variable.kind in given:
             values[variable] = next(given[variable.kind])
@@ -221,6 +228,7 @@ def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dic
     Raises:
         DisagreementError: where one differs by more than rounding.
     """
+    # the closed forms have no springs, damping and friction
     bare = model.without(damping=True, friction=True, springs=True)
     still = bare.without(gravity=True)
     q, v = quantities.random_state(bare, samples, seed=seed)
@@ -235,6 +243,7 @@ def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dic
     # forces may be what is left of larger ones: judge them by the sizes that meet in a state
     weight = sum(float(body.inertia.m) for body in bare.bodies) * np.linalg.norm(bare.gravity)
     force = weight + np.abs(pairs["M"][1]).max() * np.square(v).sum(axis=1).max()
+    # each term relative to the size of what it is compared with
     errors: dict[str, float] = {}
     for name, (form, expected) in pairs.items():
         found = evaluate(form, values, samples)

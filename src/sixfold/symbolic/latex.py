@@ -62,6 +62,7 @@ def _equation(write: Writer, entry: Any) -> list[str]:
         if max(entry.indices, default=0) > 9
         else "".join(map(str, entry.indices))
     )
+    # left-hand side, then pieces until the line is full
     head = f"{letter}_{{{index}}}" if index else letter
     pieces = write.pieces(entry.value) or ["0"]
     pieces[0] = _leading(pieces[0])

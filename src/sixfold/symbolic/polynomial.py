@@ -99,6 +99,7 @@ class Ring:
         """Return the variable of a name, made at its first use."""
         if name in self.by_name:
             return self.by_name[name]
+        # a field of its own for the exponent, and its bits in the masks
         made = Variable(name, kind, BITS * len(self.variables), value, angle)
         self.variables.append(made)
         self.by_name[name] = made
@@ -126,6 +127,7 @@ class Ring:
 
     def reduce(self, terms: dict[int, Any]) -> dict[int, Any]:
         """Write every square of a cosine as 1 - sin^2 and drop what cancels."""
+        # c^2 = 1 - s^2, until no square of a cosine is left
         pending = [key for key in terms if key & self.cosine_square]
         while pending:
             key = pending.pop()
@@ -218,6 +220,7 @@ class Polynomial:
         factors = self._terms_of(other)
         if factors is None:
             return NotImplemented
+        # monomials multiply by adding their numbers; overflow and squares of cosines show as bits
         few, many = sorted((self.terms, factors), key=len)
         self.ring.spend(len(few) * len(many))
         result: dict[int, Any] = {}
@@ -249,6 +252,7 @@ class Polynomial:
                 "a quotient of polynomials",
                 "use a formulation without divisions",
             )
+        # a single monomial divides each term, or none of this works
         ((key, value),) = divisor.items()
         exponents = [(v, n) for v in self.ring.variables if (n := v.exponent(key))]
         if any(v.exponent(term) < n for term in self.terms for v, n in exponents):
@@ -293,6 +297,7 @@ class Polynomial:
         ring = self.ring
         ring.spend(len(self.terms))
         q = ring.positions[position]
+        # d/dq of angles that contain q: sin -> cos, cos -> -sin, times the multiple of q
         turning = [
             (angle, rate) for angle in ring.angles for j, rate in angle.combination if j == position
         ]
@@ -314,6 +319,7 @@ class Polynomial:
 
     def coefficient(self, *variables: Variable) -> Polynomial:
         """Return the coefficient of a product of variables, without others of their kinds."""
+        # terms with exactly these powers among the variables of their kinds
         wanted = sum(variable.one for variable in variables)
         kinds = {variable.kind for variable in variables}
         mask = sum(FIELD << v.shift for v in self.ring.variables if v.kind in kinds)
@@ -322,6 +328,7 @@ class Polynomial:
 
     def evaluate(self, value_of: Callable[[Variable], Any]) -> Any:
         """Return the value, with a number or an array for each variable."""
+        # multiply the constant factors once, then share products of the others
         constant = sum(FIELD << v.shift for v in self.ring.variables if v.value is not None)
         parts: dict[int, float] = {}
         known: dict[int, Any] = {0: 1.0}
@@ -364,6 +371,7 @@ def _cos_sin_of_sum(
     """Return cosine and sine of a combination of angles and a constant."""
     c = Polynomial(ring, {0: exact_number(math.cos(constant))})
     s = Polynomial(ring, {0: exact_number(math.sin(constant))} if constant else {})
+    # cos and sin of a sum, angle by angle
     for k, n in multiples.items():
         ck = Polynomial(ring, {ring.angles[k].cosine.one: 1})
         sk = Polynomial(ring, {ring.angles[k].sine.one: 1 if n > 0 else -1})
@@ -376,6 +384,7 @@ def cos_sin(angle: Polynomial) -> tuple[Polynomial, Polynomial]:
     """Return cosine and sine of a polynomial that is a sum of positions and a constant."""
     ring = angle.ring
     places = {variable.one: n for n, variable in enumerate(ring.positions)}
+    # the positions as whole multiples of angles of the ring
     multiples: dict[int, int] = {}
     constant = 0.0
     for key, value in angle.terms.items():

@@ -69,10 +69,12 @@ def nest(form: Polynomial) -> Sum:
     ring = form.ring
     motion = _mask(ring, (RATE, ACCELERATION))
     inertial = _mask(ring, (INERTIAL,))
+    # terms by their rates, then by their inertial parameter
     by_motion: dict[int, dict[int, Terms]] = {}
     for key, value in simplify(ring, form.terms).items():
         group = by_motion.setdefault(key & motion, {}).setdefault(key & inertial, {})
         group[key & ~(motion | inertial)] = value
+    # one bracket for each product of rates
     parts: list[Term | Product] = []
     for moving in sorted(by_motion, key=lambda k: _order(ring, k)):
         groups = by_motion[moving]
@@ -147,6 +149,7 @@ def _mask(ring: Ring, kinds: tuple[str, ...]) -> int:
 def simplify(ring: Ring, terms: Terms) -> Terms:
     """Return the terms with differences of angles and squares of cosines where they save terms."""
     ring.spend(len(terms))
+    # terms that differ in sines and cosines alone are simplified together
     trig = _mask(ring, (COSINE, SINE))
     pairs = _pairs(ring)
     groups: dict[int, Terms] = {}
@@ -163,6 +166,7 @@ def differences(ring: Ring, terms: Terms, pairs: list[Pair]) -> Terms:
     """Write ca cb + sa sb as cos(b - a) and ca sb - sa cb as sin(b - a); likewise for sums."""
     if len(terms) < 2:
         return terms
+    # cos a cos b + sin a sin b = cos(b - a), cos a sin b - sin a cos b = sin(b - a)
     result = dict(terms)
     for a, b, sign, between in pairs:
         A, B, D = ring.angles[a], ring.angles[b], ring.angles[between]
@@ -193,6 +197,7 @@ def _pairs(ring: Ring) -> list[Pair]:
     if ring.pairs and ring.pairs[0] == len(ring.angles):
         return ring.pairs[1]
     pairs = []
+    # only angles along parallel axes, one a part of the other
     known = {angle.combination: k for k, angle in reversed(list(enumerate(ring.angles)))}
     turning = [k for k, angle in enumerate(ring.angles) if angle.combination]
     for n, a in enumerate(turning):
@@ -219,12 +224,14 @@ def squares(ring: Ring, terms: Terms, done: int = 0) -> Terms:
     after = ring.angles.index(angle) + 1
     s, c = angle.sine, angle.cosine
     field = (FIELD << s.shift) | (FIELD << c.shift)
+    # p + d s^2, where s and c are of this angle; other terms go on to the next angle
     plain = {k: x for k, x in terms.items() if not k & field}
     double = {k - 2 * s.one: x for k, x in terms.items() if k & field == 2 * s.one}
     other = {k: x for k, x in terms.items() if k & field not in (0, 2 * s.one)}
     both = {k: plain.get(k, 0) + double.get(k, 0) for k in {**plain, **double}}
     both = {k: x for k, x in both.items() if x}
     p, d, b = (squares(ring, part, after) for part in (plain, double, both))
+    # three ways to write p + d s^2; the one with the fewest terms is taken
     choices = (
         (p, 2 * c.one, 1, b, 2 * s.one),  # p CC + (p + d) SS
         (p, 0, 1, d, 2 * s.one),  # p + d SS
@@ -261,6 +268,7 @@ def _horner(ring: Ring, terms: dict[int, Any], value_of: Value) -> Any:
     if len(terms) == 1:
         ((key, number),) = terms.items()
         return _monomial(ring, key, float(number), value_of)
+    # Horner: take out the most frequent variable, then do the same to both halves
     counts = Counter(k for key in terms for k in _fields(key))
     best, times = max(counts.items(), key=lambda x: (x[1], x[0])) if counts else (0, 0)
     if times < 2:

@@ -64,6 +64,7 @@ class Namer:
     def __call__(self, name: str, value: Any, scale: float = 1.0, kind: str = GEOMETRIC) -> Scalar:
         """Return the parameter of a name; exact zero where the constant is rounding or zero."""
         self.offered.append(name)
+        # rounding counts as zero, so that it does not become a parameter
         number = float(value)
         if abs(number) <= MIN_RELATIVE_CONSTANT * scale:
             return ZERO
@@ -71,6 +72,7 @@ class Namer:
             return number
         wanted = self.names.get(name, name)
         sign, wanted = (-1, wanted[1:]) if wanted.startswith("-") else (1, wanted)
+        # two constants may share a letter only if they are equal
         known = self.ring.by_name.get(wanted)
         if known is not None and (
             known.value is None or not math.isclose(known.value, sign * number, rel_tol=1e-9)
@@ -136,6 +138,7 @@ class Namer:
         A rotation about all three is named element by element, Exx2 to Ezz2: products of three
         angles would make the equations of a chain of such bodies many times as long.
         """
+        # right angles need no parameters
         nearest = E.map(lambda x: ZERO if abs(float(x)) <= tolerance else x)
         nearest = nearest.map(lambda x: x if isinstance(x, Zero) else _unit(x, tolerance))
         if all(isinstance(x, Zero) or abs(float(x)) == 1.0 for row in nearest for x in row):
@@ -203,6 +206,7 @@ def roll_pitch_yaw(E: Matrix3) -> tuple[float, float, float]:
 
 def gravity(name: Namer, model: Model) -> Vector3:
     """Return free fall as g along an axis, or as gx, gy, gz."""
+    # one letter g along an axis, three components otherwise
     values = [float(x) for x in model.gravity]
     size = max(map(abs, values))
     along = [k for k, x in enumerate(values) if abs(x) > MIN_RELATIVE_CONSTANT * size]
@@ -254,6 +258,7 @@ def symbolic_model(
     limit: int = MAX_WORK,
 ) -> SymbolicModel:
     """Return a model's tree over polynomials."""
+    # first the geometry: axes along z, right angles exact
     model = round_placements(align_axes(model), angle_tolerance)
     ring = Ring(limit=limit)
     q = [symbol(ring, ring.variable(f"q{k + 1}", POSITION)) for k in range(model.nq)]
@@ -261,6 +266,7 @@ def symbolic_model(
     qdd = [symbol(ring, ring.variable(f"qdd{k + 1}", ACCELERATION)) for k in range(model.nv)]
     parallel_angles(ring, model)
     unit_quaternions(ring, model, q)
+    # then the tree with named constants
     name = Namer(ring, model.name, names, symbols)
     tree = model.tree
     none = tuple(Column.zero(len(column)) for column in tree.damping)
@@ -348,6 +354,7 @@ def _to_z(axis: object) -> Transform | None:
     a = [float(x) for x in axis]
     if sum(abs(x) > 1e-12 for x in a) == 1:
         return None
+    # turn about z until the axis is in the x z plane, then tilt it to z
     yaw, tilt = math.atan2(a[1], a[0]), math.atan2(math.hypot(a[0], a[1]), a[2])
     return Transform.turn((0.0, 1.0, 0.0), tilt) @ Transform.turn((0.0, 0.0, 1.0), yaw)
 
@@ -360,6 +367,7 @@ def parallel_angles(ring: Ring, model: Model) -> None:
     for i in tree.bodies:
         if i not in numbers or not _turns(tree.joint[i]):
             continue
+        # along parallel axes the absolute angle is the sum of positions
         before, sense = _parallel(tree, i, absolute)
         sums = {numbers[i]: 1}
         if before is not None:
@@ -381,6 +389,7 @@ def _turns(joint: Joint) -> bool:
 
 def _parallel(tree: Tree, i: int, absolute: Mapping[int, object]) -> tuple[int | None, int]:
     """Return the nearest hinge below whose axis is parallel, slides between them left out."""
+    # walk to the base past slides, which do not turn
     axis = _axis(tree.joint[i])
     E: Matrix3 = tree.Xtree[i].E
     j = tree.parent[i]

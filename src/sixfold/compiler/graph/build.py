@@ -89,6 +89,7 @@ class Graph:
             lists: its arguments.
             shared: whether straight-line code too keeps equal evaluations once.
         """
+        # boundaries are numbered in the order of arguments and results
         count, number = itertools.count(), len(self.evaluations)
 
         def add_boundaries(numbers: Sequence[Scalar]) -> list[Node]:
@@ -135,6 +136,7 @@ class Graph:
 
     def add(self, a: int, b: int) -> int:
         """A + b."""
+        # constants fold, and zero drops out
         x, y = self._value(a), self._value(b)
         if x is not None and y is not None:
             return self.constant(x + y)
@@ -142,6 +144,7 @@ class Graph:
             return b
         if y == 0.0:
             return a
+        # a + (-b) = a - b
         minus_a, minus_b = self._negand(a), self._negand(b)
         if minus_b is not None:
             return self.sub(a, minus_b)
@@ -199,6 +202,7 @@ class Graph:
             return self.constant(1.0)
         if x == 0.0:
             return a
+        # division by a power of two is exact as a product
         if y is not None and math.frexp(y)[0] in (0.5, -0.5):
             return self.mul(a, self.constant(1.0 / y))
         minus_a, minus_b = self._negand(a), self._negand(b)
@@ -259,6 +263,7 @@ def inside(nodes: Sequence[tuple[Any, ...]], carried: Collection[int] | None = N
 
 def _remove_bodies(program: Program) -> Program:
     """Leave out what bodies of repetitions did when they were traced."""
+    # carried values exist while a body is traced only
     bodies = inside(program.nodes)
     if not bodies.isdisjoint(program.outputs):
         raise TypeError(

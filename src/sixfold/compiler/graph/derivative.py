@@ -48,6 +48,7 @@ def gradient(program: Program, inputs: Sequence[int]) -> Program:
     """
     program = unroll(program)
     copy = _Copy.of(program)
+    # adjoint of a node: d (weights . results) / d node
     adjoint: list[Scalar] = [ZERO] * len(program.nodes)
     for k in program.outputs:
         adjoint[k] = adjoint[k] + copy.graph.input()
@@ -56,6 +57,7 @@ def gradient(program: Program, inputs: Sequence[int]) -> Program:
         for a, partial in zip(program.nodes[k][1:], copy.partials.get(k, ()), strict=False):
             if adjoint[k] is not ZERO and partial is not ZERO:
                 adjoint[a] = adjoint[a] + partial * adjoint[k]
+    # adjoints of the inputs; zero for those that no result depends on
     place = {arguments[0]: k for k, (op, *arguments) in enumerate(program.nodes) if op == INPUT}
     found = [adjoint[place[n]] if n in place else ZERO for n in inputs]
     return live(copy.graph.finish(found))
@@ -71,6 +73,7 @@ class _Copy:
     @classmethod
     def of(cls, program: Program) -> _Copy:
         graph = Graph()
+        # copy every node, then take its partial derivatives
         given = [graph.input() for _ in range(program.inputs)]
         value: list[Node] = []
         for op, *arguments in program.nodes:
@@ -110,6 +113,7 @@ def _jacobian_of_rounds(program: Program, inputs: Sequence[int]) -> Program:
     """Return the derivatives of a program with repetitions: one sweep for all columns."""
     graph = Graph()
     given = [graph.input() for _ in range(program.inputs)]
+    # each column starts with one input's unit tangent
     unit = [[1.0 if n == wanted else ZERO for wanted in inputs] for n in range(program.inputs)]
     _, slopes = _propagate(graph, program, given, unit, len(inputs))
     return live(graph.finish([x for row in slopes for x in row]))
@@ -158,6 +162,7 @@ def _propagate_rounds(
     body, size = op.body, len(op.body.outputs)
     if op.rounds == 1:
         return _propagate(graph, body, values, slopes, columns)
+    # carried tangents: a column may move some values and leave others at zero
     moving = [
         (n, j)
         for j in range(columns)
@@ -173,6 +178,7 @@ def _propagate_rounds(
         new, rates = _propagate(graph, body, given, along, columns)
         return [*new, *(rates[n][j] for n, j in moving)]
 
+    # record the loop, or write it out where it is short
     carried: list[Scalar] = [*values[:size], *tangents]
     found = record(graph, op.rounds, step, carried)
     if found is None:
@@ -187,6 +193,7 @@ def _propagate_rounds(
 
 def _dependents(body: Program, inputs: set[int]) -> set[int]:
     """Return the carried values that depend on some inputs of a body, after any rounds."""
+    # repeat until no more carried values depend on them
     size = len(body.outputs)
     while True:
         found: set[int] = set()

@@ -46,6 +46,7 @@ def optimise(program: Program) -> Program:
 
 def live(program: Program) -> Program:
     """Keep only the nodes that results depend on, in the same order."""
+    # backwards from the results
     needed = set(program.outputs)
     for k in range(len(program.nodes) - 1, -1, -1):
         if k in needed:
@@ -90,6 +91,7 @@ def fold(program: Program) -> Program:
 
 def share_reciprocals(program: Program) -> Program:
     """Turn several divisions by the same number into one reciprocal and products."""
+    # a / b and c / b become a r and c r with r = 1 / b
     divisors = Counter(node[2] for node in program.nodes if node[0] == DIV)
     graph = Graph(inputs=program.inputs)
     number: dict[int, int] = {}
@@ -122,6 +124,7 @@ def fuse(program: Program) -> Program:
     near, since both factors are kept until the last.
     """
     nodes = list(program.nodes)
+    # who reads each node
     users: dict[int, list[int]] = {}
     for k, node in enumerate(nodes):
         for a in operands(node):
@@ -135,12 +138,14 @@ def fuse(program: Program) -> Program:
             for k in uses
         )
 
+    # products with fewest uses first: each sum can hold one product
     products = [k for k, node in enumerate(nodes) if node[0] == MUL]
     for product in sorted(products, key=lambda k: len(users.get(k, ()))):
         uses = users.get(product, [])
         near = len(uses) < 2 or uses[-1] - product <= MAX_FUSE_DISTANCE
         if near and fits(product, uses):
             holds.update(dict.fromkeys(uses, product))
+    # x y + z, x y - z or z - x y with one rounding
     for k, product in holds.items():
         op, a, b = nodes[k]
         pair = nodes[product][1:]
@@ -303,6 +308,7 @@ def _copy(
 ) -> _Copy:
     """Return what lies between arguments and results, and its form."""
     nodes = program.nodes
+    # walk back from the results to the arguments; what comes before is from outside
     place = {a: k for k, a in enumerate(arguments)}
     values = tuple(_strip_sign(program, nodes[k][1])[0] for k in results)
     first = min(arguments, default=0)  # what comes before depends on no argument
@@ -313,6 +319,7 @@ def _copy(
         if k not in needed:
             needed.add(k)
             stack += () if k in place or k < first else operands(nodes[k])
+    # number the form of each node: equal copies get equal numbers
     own: list[int] = []
     outside: list[int] = []
     form: dict[int, int] = {}
@@ -349,6 +356,7 @@ def _strip_sign(program: Program, k: int) -> tuple[int, bool]:
 
 def _subroutine(program: Program, copy: _Copy) -> Program:
     """Return the operations of one copy as a program of their own."""
+    # inputs first, then constants as they are met
     taken = copy.inputs(program)
     nodes: list[tuple[Any, ...]] = [(INPUT, k) for k in range(len(taken))]
     number = {a: k for k, a in enumerate(taken)}
@@ -383,6 +391,7 @@ def _calling(program: Program, main: Sequence[_Copy], others: Sequence[Sequence[
         main: copies of the subroutine whose arguments are handed over one by one.
         others: copies of each of the others.
     """
+    # where each result comes from, and which call its first result starts
     made: dict[int, tuple[int, int]] = {}  # boundary of a result: its call, its number there
     before: dict[int, int] = {}  # first boundary of the results of a call
     copies = [*main, *(copy for group in others for copy in group)]
@@ -391,10 +400,12 @@ def _calling(program: Program, main: Sequence[_Copy], others: Sequence[Sequence[
         theirs = [k for k, x in zip(copy.results, copy.values, strict=True) if x in own]
         made |= {k: (c, n) for n, k in enumerate(theirs)}
         before[theirs[0]] = c
+    # the main subroutine has its own plan; the others are bodies of one round
     bodies: list[Program | None] = [None] * len(main)
     for group in others:
         bodies += [fold(live(_subroutine(program, group[0])))] * len(group)
     taken = [copy.inputs(program) for copy in copies]
+    # what is needed when calls stand in for their operations
     needed: set[int] = set()
     stack = list(program.outputs)
     while stack:

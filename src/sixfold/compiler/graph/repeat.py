@@ -35,6 +35,7 @@ def record(
 
     Once the carried value `going` is not positive, a step must return what it takes.
     """
+    # trace until it is known which values no round changes
     constant: set[int] = set()  # numbers that no round changes
     while True:
         begin = [x if n in constant else graph.carry() for n, x in enumerate(values)]
@@ -46,11 +47,13 @@ def record(
         if unchanged <= constant:
             break
         constant |= unchanged
+    # the body works on the others alone
     moving = [n for n in range(len(values)) if n not in constant]
     body, outside = _body(graph, [first[n] for n in moving], [last[n] for n in moving])
     operations = sum(n for op, n in body.counts().items() if op not in (INPUT, CONST))
     if rounds * operations <= MAX_UNROLLED_OPERATIONS:
         return None
+    # one node for all rounds, and one for each of its results
     given = [graph.lift(values[n]) for n in moving]
     place = moving.index(going) if going in moving else None
     node = graph.keep(Repeat(rounds, body, place), *given, *outside)
@@ -62,6 +65,7 @@ def _body(graph: Graph, first: list[int], last: list[int]) -> tuple[Program, lis
     """Return what leads from carried values to the next, and which values it needs from outside."""
     nodes, begin = graph.nodes, set(first)
     depends = inside(nodes, begin)
+    # operations between the carried values and the results
     own: set[int] = set()
     stack = [k for k in last if k in depends]
     while stack:

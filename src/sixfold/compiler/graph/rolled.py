@@ -63,6 +63,7 @@ class ColumnGraph(Graph):
         array = array + 0.0  # 0.0 and -0.0 count as equal
         if (array == array[0]).all():
             return self.constant(float(array[0]))
+        # equal columns are one
         number = self._by_content.setdefault(array.tobytes(), len(self.columns))
         if number == len(self.columns):
             self.columns.append(array)
@@ -546,12 +547,14 @@ def sweeps(
         arrays: number of input arrays.
         single: no item has two children.
     """
+    # witnesses are of the second trace, which only checks the first
     kinds = [item for item in recorder.items if not item.witness]
     outs = [[_result(c, o, k) for o, c, k in _flat_results(outputs)] for outputs in items]
     ends = [_result(c, o, k) for o, c, k in _flat_results(wholes)]
     needed = _needed_values(recorder, kinds, outs, ends)
     sweep = _sweep_of_loops(recorder, kinds, needed)
     total = max(sweep.values(), default=0) + 1
+    # values that each sweep passes between parent and child, and their places
     passed: list[list[Key]] = [[] for _ in range(total)]
     for key in sorted(needed):
         passed[sweep[key[0]]].append(key)
@@ -561,6 +564,7 @@ def sweeps(
     columns: list[list[tuple[NDArray[np.float64], ...]]] = [[] for _ in range(total)]
     kept: list[int] = []
     for item, results in zip(kinds, outs, strict=True):
+        # results go out in the sweep that computes them; passed values have their own sweep
         split = _Split(item.graph, sweep)
         fixed: list[list[tuple[Source, int]]] = [[] for _ in range(total)]
         for sink, node in results:
@@ -570,6 +574,7 @@ def sweeps(
                 down, up = ("publish", item.publishes), ("add", item.adds)
                 name, values = down if recorder.loops[key[0]] else up
                 fixed[s].append(((name, place[key]), values[key]))
+        # values of earlier sweeps are kept in the item's own vectors
         keeps = split.keeps(fixed)
         kept.append(len(keeps))
         for s in range(total):
@@ -578,6 +583,7 @@ def sweeps(
             parts[s].append(part)
             columns[s].append(used)
     last = _last(recorder, ends, sweep, place)
+    # sweeps alternate: outward first
     outward = tuple(s % 2 == 0 for s in range(total))
     rolled = Rolled(
         tuple(map(tuple, parts)),
@@ -643,6 +649,7 @@ def _needed_values(
 ) -> set[Key]:
     """Return the values between parent and child that results depend on."""
     outside = recorder.outside
+    # what the results read of parents and children, and so on backwards
     fresh = _passes(outside, _cone(outside, [node for _, node in ends]))
     for item, results in zip(kinds, outs, strict=True):
         fresh |= _passes(item.graph, _cone(item.graph, [node for _, node in results]))
@@ -671,6 +678,7 @@ def _sweep_of_loops(recorder: Recorder, kinds: list[Item], needed: set[Key]) -> 
             starts = [_sent(item, key) for key in needed if key[0] == loop]
             for other, *_ in _passes(item.graph, _cone(item.graph, starts)):
                 after = max(after, sweep.get(other, 0))
+        # outward loops are even sweeps
         parity = 0 if recorder.loops[loop] else 1
         sweep[loop] = after if after % 2 == parity else after + 1
     return sweep
@@ -809,6 +817,7 @@ class Shape:
 
 def pack(rolled: Rolled, storage: Storage, shape: Shape) -> bytes:
     """Return all data of a kernel in its memory layout."""
+    # kept values of all items, one item after the other
     n, total = len(shape.parent), len(rolled.outward)
     kind = np.asarray(shape.kind)
     sizes = np.asarray(storage.kept)[kind]
@@ -816,6 +825,7 @@ def pack(rolled: Rolled, storage: Storage, shape: Shape) -> bytes:
     header = np.zeros(WORDS_BEFORE + WORDS_EACH * total, np.int64)
     scratch = int(kept[-1])
     body = [b"".join(np.asarray(base, np.float64).tobytes() for base in storage.bases)]
+    # records and constants of each sweep, aligned to words
     for s, outward in enumerate(rolled.outward):
         slots, count, root = (_outward if outward else _inward)(shape.parent)
         each = rolled.passed[s]
@@ -850,6 +860,7 @@ def _columns(
     by_kind: Sequence[Sequence[NDArray[np.float64]]], kind: NDArray[np.int_]
 ) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
     """Return the constants of all items, one row after the other, and where each row begins."""
+    # each item has as many constants as its kind
     widths = np.asarray([len(columns) for columns in by_kind])[kind]
     starts = np.concatenate([[0], np.cumsum(widths)])
     flat = np.zeros(int(starts[-1]))
@@ -879,6 +890,7 @@ class _Slots:
 
 def _outward(parent: Sequence[int]) -> tuple[NDArray[np.int_], int, int]:
     """Return (own, parent's, 0) slots for values from parents to children; slot 0 is unused."""
+    # a parent's slot is free after its last child
     last = {p: i for i, p in enumerate(parent, 1)}
     slots, used = np.zeros((len(parent), 3), int), _Slots(1)
     mine = {0: used.take()}
@@ -894,6 +906,7 @@ def _outward(parent: Sequence[int]) -> tuple[NDArray[np.int_], int, int]:
 def _inward(parent: Sequence[int]) -> tuple[NDArray[np.int_], int, int]:
     """Return (own sum, parent's sum before, parent's sum after) slots; slot 0 holds zeros."""
     slots, used = np.zeros((len(parent), 3), int), _Slots(1)
+    # children come first: a sum begins with the last child and ends at the parent
     sums: dict[int, int] = {0: used.take()}
     begun: set[int] = set()
     for i in range(len(parent), 0, -1):

@@ -27,6 +27,7 @@ def gather(
     """
     block = Block(W, layout.scalar, whole)
     head = _header("gather", W, whole, f"{PLACE}, i64 %strided")
+    # inputs that the program reads; others are not gathered
     number = {node[1]: k for k, node in enumerate(program.nodes) if node[0] == INPUT}
     values: dict[int, str] = {}
     start = 0
@@ -47,6 +48,7 @@ def gather(
             if strides:
                 block.lines += [f"  br label %after{a}", f"after{a}:"]
         start += size
+    # single precision computes sines as it gathers; double does it between the pieces
     if layout.scalar != "double":
         for group in cut.angles:
             for n, k in enumerate(group.nodes):
@@ -111,6 +113,7 @@ def prefetch(layout: Layout, W: int, p: int, pieces: int, name: str) -> list[str
         pieces: how many there are.
         name: label of the loop over blocks (`every_block`).
     """
+    # all lines that a block's results lie in, and the share of this piece
     sizes = [size * layout.item * W for size in layout.output_sizes]
     lines = [(o, at) for o, size in enumerate(sizes) for at in range(0, size, LINE_BYTES)]
     share = lines[p * len(lines) // pieces : (p + 1) * len(lines) // pieces]
@@ -194,6 +197,7 @@ def _scatter_wide(
     program: Program, layout: Layout, cut: Plan, W: int, output: int, part: slice, mark: str
 ) -> str:
     """Return @scatter_W as a loop over groups of columns; a table has their slots."""
+    # groups of columns that cover a row, the last one overlapping
     group, item, size = side(W), layout.item, layout.output_sizes[output]
     slots = cut.results[part]
     starts = [*range(0, size - group + 1, group), *([size - group] if size % group else [])]
@@ -215,6 +219,7 @@ def _scatter_wide(
     ]
     along = block.emit(f"load i64, ptr {block.at(f'@{names[0]}', '%k')}")
     pointers = [block.emit(f"getelementptr i8, ptr {row}, i64 {along}") for row in rows]
+    # read a group of columns, transpose and store it
     columns = []
     for j in range(group):
         n = block.emit(f"add i64 {block.emit(f'mul i64 %k, {group}')}, {j}")

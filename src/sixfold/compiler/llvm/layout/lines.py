@@ -60,6 +60,7 @@ class Stream(Store):
 
     def begin(self) -> list[str]:
         """Return what sets up a writer for each output."""
+        # a writer for each output, and whether its rows begin with a line
         lines, wholes = [], []
         for o, numbers in enumerate(self.layout.output_sizes):
             row, n = numbers * self.layout.item, len(self.layout.inputs) + o
@@ -177,6 +178,7 @@ class _Text(Instructions):
             self.at("%tile", self.emit(f"load i64, ptr {self.at(first, 8 * j)}"))
             for j in range(LANES)
         ]
+        # first step: pairs of columns as halves, then interleaved numbers
         rows: list[str] = []
         for half in (0, LINE_BYTES // 2):
             parts = [
@@ -190,6 +192,7 @@ class _Text(Instructions):
             for odd in (0, 1):
                 pairs = [odd, odd + 8, odd + 2, odd + 10, odd + 4, odd + 12, odd + 6, odd + 14]
                 rows += [self.shuffle(a, b, pairs), self.shuffle(c, d, pairs)]
+        # second step: four numbers of each half make a row
         found: list[str] = []
         for x, y, u, v in (rows[:4], rows[4:]):
             low, high = (0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14, 15)
@@ -233,10 +236,12 @@ def _block(output: int, size: int, past: bool) -> str:
     groups, rest = divmod(size, LANES)
     text = _Text(past)
     text.lines += [f"define internal void @{name}(ptr %writer, ptr %tile) noinline {{", "entry:"]
+    # the end of each row is needed for the beginning of the next
     ends = text.transpose(f"@{columns}", str(groups))
     before = [*text.vectors(_ENDS)[-1:], *ends[:-1]]
     text.put_vectors(_ENDS, ends)
     index = text.vectors(_INDICES, _INDEX)
+    # the very first line may be incomplete: it goes to a dummy
     apart, usual = text.word(_FIRST, "ptr"), text.word(_LINES, "ptr")
     whole = text.emit(f"icmp eq ptr {apart}, null")
     first = text.emit(f"select i1 {whole}, ptr {usual}, ptr {apart}")
@@ -244,6 +249,7 @@ def _block(output: int, size: int, past: bool) -> str:
     text.lines += ["  br label %group", "group:"]
     phis = len(text.lines)
     text.lines.append(f"  %bytes = mul i64 %at, {LINE_BYTES}")
+    # a line is the end of the vector before and the beginning of this one
     rows = text.transpose(f"@{columns}", "%at")
     for s, row in enumerate(rows):
         to = text.at(text.word(_LINES + 8 * s, "ptr"), "%bytes") if s else "%to"

@@ -57,6 +57,7 @@ def schedule_line_stores(program: Program, cut: Plan, sizes: Sequence[int]) -> L
         sizes: columns of each output.
     """
     starts = list(itertools.accumulate((len(p) + 1 for p in cut.pieces), initial=0))
+    # each group of lines is ready when its last result is
     ready_at = _ready_at(program, cut, starts)
     due: list[tuple[int, int, tuple[Line, ...]]] = []
     ends: list[tuple[int, ...]] = []
@@ -71,6 +72,7 @@ def schedule_line_stores(program: Program, cut: Plan, sizes: Sequence[int]) -> L
             due.append((max(ready_at.get(k, 0) for k in read), output, lines))
         ends.append(_ends(zero))
         zeros.append(_zeros(zero))
+    # spread them evenly over the operations that remain
     groups: list[list[Group]] = [[] for _ in cut.pieces]
     begin, end = min((ready for ready, *_ in due), default=0), starts[-1] - 1
     apart = int(STORE_WINDOW * (end - begin) / max(1, len(due)))
@@ -111,6 +113,7 @@ def _ready_at(program: Program, cut: Plan, starts: Sequence[int]) -> dict[int, i
     Times count the operations of all pieces, and one for the end of each piece.
     """
     found = {k: starts[run.before] for run in cut.runs for _, k in run.results}
+    # results of repetitions and sines are there before a piece, others after their operation
     before = {angle: group.before for group in cut.angles for angle in group.nodes}
     for k, (op, *arguments) in enumerate(program.nodes):
         if op in ("sin", "cos") and arguments[0] in before:

@@ -97,6 +97,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
     Pieces of a subroutine have another name.
     """
     block = tile_block(layout, cut, W)
+    # values of this piece are registers; others are read from their slots once
     values: dict[int, str] = {}
 
     def value(k: int) -> str:
@@ -106,6 +107,7 @@ def piece(program: Program, layout: Layout, cut: Plan, p: int, W: int, name: str
             values[k] = block.splat(arguments[0]) if constant else block.read(cut.slot[k])
         return values[k]
 
+    # lines of results that are due are written between the operations
     lines = PieceLines(block, layout, cut, p)
     for at, k in enumerate(cut.pieces[p]):
         lines.after(at)

@@ -200,6 +200,7 @@ def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
 
     Results go to so many bytes after the start of a tile, if the routine returns them.
     """
+    # all pieces of a round, each for all blocks of the group
     how = routine.plan
     size, label = tile_size(layout, how, W), "round"
     ends_early = routine.going is not None

@@ -269,6 +269,7 @@ def aligned_rows(layout: Layout, W: int, large: Sequence[str]) -> str:
         W: rows of a block.
         large: instructions that set %big, and %count to the number of rows.
     """
+    # the longest result decides where lines begin
     longest = max(range(len(layout.outputs)), key=layout.output_sizes.__getitem__)
     a, item = len(layout.inputs) + longest, layout.item
     arguments = "ptr %args, ptr %steps, i64"

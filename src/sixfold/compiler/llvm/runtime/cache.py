@@ -124,6 +124,7 @@ def _trim(where: Path, size: int) -> None:
 
     The folder is looked at with the first file and then once in a sixteenth of its limit.
     """
+    # scan the folder rarely: it may hold thousands of files
     most = _megabytes() << 20
     _written[where] = _written.get(where, most) + size
     if _written[where] < most >> 4:
@@ -131,6 +132,7 @@ def _trim(where: Path, size: int) -> None:
     _written[where] = 0
     with os.scandir(where) as found:
         files = [(entry.stat(follow_symlinks=False), entry.path) for entry in found]
+    # oldest use first; access times may be off, then the time of writing counts
     kept = sorted(
         (max(info.st_atime, info.st_mtime), info.st_size, path)
         for info, path in files
@@ -213,6 +215,7 @@ def _open_folder(make: bool = False) -> Iterator[_Folder | None]:
     if where is None or os.name != "posix":
         yield None if where is None else _Folder(where, None)
         return
+    # the handle stays that of the folder that was checked
     handle = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield _Folder(where, handle) if _ours(os.fstat(handle)) else None

@@ -70,6 +70,7 @@ def scan_module(text: str, scan: Scan, name: str) -> str:
     total = n + len(scan.carried)
     pointers = ", ".join(f"ptr %a{k}" for k in range(total))
     lines: list[str] = [_store("arrays", "ptr", k, f"%a{k}") for k in range(total)]
+    # bytes from row to row and from step to step
     for k, size in enumerate((*scan.sizes, *scan.carried)):
         by_row, by_step = str(item * size), "0"
         if len(scan.carried) <= k < kept:
@@ -207,6 +208,7 @@ def _with_machine(text: str, to: Target, use: Callable[[Any, Any], T]) -> T:
     except RuntimeError:
         where = f"this llvmlite, which has no code generator for {to.triple}"
         raise NotApplicableError("export", where, "install llvmlite 0.45 or later") from None
+    # the text is for this processor alone: no runtime dispatch
     machine = target.create_target_machine(
         cpu=to.cpu, features=to.features, opt=2, reloc="pic", codemodel="small", abiname=to.abi
     )

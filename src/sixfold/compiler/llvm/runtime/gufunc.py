@@ -68,6 +68,7 @@ def gufunc(
         data: bytes whose address the loop gets as its last argument.
     """
     inputs, outputs = (side.count("(") for side in signature.split("->"))
+    # NumPy keeps these pointers, so that what they point at must live as long as the ufunc
     loops = (ctypes.c_void_p * 1)(address)
     block = None if data is None else np.frombuffer(data, np.uint8)
     pointers = (ctypes.c_void_p * 1)(None if block is None else block.ctypes.data)
@@ -135,9 +136,11 @@ class WithEmptyArrays:
         """Return the result, or a tuple of results."""
         if not self.nin <= len(arrays) <= self.nin + self.nout:
             raise TypeError(f"{self.name}() takes {self.nin} arrays, got {len(arrays)}")
+        # results may be given by place or by `out`
         given = arrays[self.nin :] if out is None else out if isinstance(out, tuple) else (out,)
         results = [*given, *[None] * (self.nout - len(given))]
         inputs = [np.asarray(x) for x in arrays[: self.nin]]
+        # the gufunc sees no empty array, so its leading axes are found here
         leads = [self._lead(x, core) for x, core in zip(inputs, self.layout.inputs, strict=True)]
         lead = np.broadcast_shapes(*leads)
         dense = [x for x, core in zip(inputs, self.layout.inputs, strict=True) if prod(core)]

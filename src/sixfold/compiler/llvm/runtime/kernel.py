@@ -51,6 +51,7 @@ class Kernel:
         self.quick: Any = None
         #: Takes plain arrays of any number of states, on this thread alone; else returns None.
         self.on_one_thread: Any = None
+        # the built-in function takes plain arrays; all other calls go to the gufunc
         address = loaded.address("entry") if data is None and single_state.possible(layout) else 0
         if address:
             plain = single_state.builtin(address, name, single_state.NO_FALLBACK, loaded)

@@ -109,6 +109,7 @@ class LongKernel(Kernel):
         return self._plain("on_one_thread", given)
 
     def _plain(self, call: str, given: Sequence[Any]) -> Any:
+        # scalar code that is there already tests the arrays itself
         few = self._parts.get("few")
         if few is not None and few.quick is not None:
             found = few.quick(*given)
@@ -125,6 +126,7 @@ class LongKernel(Kernel):
         """Return how many states there are; None unless all are arrays of at most one more axis."""
         if len(given) < len(self.layout.inputs):
             return None
+        # plain arrays only: the compiled code does the other tests
         most = 1
         for x, core in zip(given, self.layout.inputs, strict=False):
             if type(x) is not np.ndarray or x.dtype is not self._dtype:

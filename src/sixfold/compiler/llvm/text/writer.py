@@ -110,6 +110,7 @@ class Block(Instructions):
                 where = self.place(pointers[0], k)
                 yield k, self.emit(f"load {self.scalar}, ptr {where}, align {self.item}")
             return
+        # squares of side x side numbers are transposed; columns left over are read one by one
         found: set[int] = set()
         for start in _groups(size, self.side):
             group = range(start, start + self.side)
@@ -179,6 +180,7 @@ class Block(Instructions):
                     f"align {self.item}"
                 )
             return
+        # squares first, then single columns
         size, done = len(values), 0
         for start in _groups(size, self.side):
             for lane in range(0, self.W, self.side):
@@ -276,6 +278,7 @@ class Block(Instructions):
 
     def instructions(self, text: str, x: list[str]) -> str:
         """Write the instructions of a row of the table of operations; return the last value."""
+        # names that the row of the table may use
         words = {"r": self.real, "s": self.suffix}
         words["bit"] = "i1" if self.W == 1 else f"<{self.W} x i1>"
         if "{zero}" in text:
