@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from tests.cases import some
 
 CORNERS = [(x, y, -0.15) for x in (-0.05, 0.05) for y in (-0.1, 0.1)]
 
@@ -171,7 +172,7 @@ def test_an_impact_exists_where_painleve_has_no_force():
 # -- laws
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.3, 1.0, 3.0])
+@pytest.mark.parametrize("mu", some([0.0, 0.3, 1.0, 3.0], 2))
 def test_feet_obey_the_law_of_impact_on_batches(mu):
     model = quadruped()
     q, v = sf.random_state(model, (20, 10), seed=3)
@@ -260,7 +261,7 @@ def test_held_points_that_contradict_each_other_get_usual_impulses():
         assert all(np.isfinite(x).all() for x in found)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("mu", some([0.0, 0.05, 0.3, 1.0], 2))
 def test_four_corners_of_a_box_obey_the_law_of_impact_in_every_state(mu):
     box = free_body("box", center=(0.01, 0.03, 0.02))
     q, v = sf.random_state(box, (25, 40), seed=15)

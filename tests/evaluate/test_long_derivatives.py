@@ -1,6 +1,7 @@
 """Derivatives of a robot with many limbs: solves are called, and everything stays machine code."""
 
 import numpy as np
+import pytest
 
 import sixfold as sf
 from sixfold.runtime.kernels.kernels import watch_kernels
@@ -25,6 +26,7 @@ def walker(limbs=5, length=5):
     return builder.build()
 
 
+@pytest.mark.long
 def test_repeated_solves_are_called():
     model = walker()
     assert model.nv == 31

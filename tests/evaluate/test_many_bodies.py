@@ -6,6 +6,7 @@ import pytest
 import sixfold as sf
 from sixfold.compiler.llvm.runtime import jit, limits
 from sixfold.runtime.kernels import kernels
+from tests.cases import some
 
 
 def boxes(n):
@@ -42,7 +43,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", some(CALLS, 2))
 def test_five_hundred_bodies_take_little_memory_to_compile(call, texts):
     model = boxes(553)
     q, v = sf.random_state(model, seed=1)
