@@ -167,7 +167,8 @@ class UnknownNameError(SixfoldError, KeyError):
         some = "pass one of the known names" if names else "no names are known"
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else some
         what = f"{where}: no {kind} named {quote(name)}"
-        super().__init__(_message(what, known=listed, fix=hint))
+        parts = {"known": listed, "fix": hint} if names else {"fix": hint}
+        super().__init__(_message(what, **parts))
 
     def __str__(self) -> str:
         """Return the message itself, not its quoted form as KeyError would."""
@@ -363,6 +364,7 @@ def kind_of(value: object) -> str:
         return text if len(text) <= 40 else f"{type(value).__name__} {text[:40]}..."
     if isinstance(value, type):
         return f"the class {value.__name__}"
+    # numpy.ndarray, but Model and list without their module
     kind = type(value)
     library = (kind.__module__ or "").partition(".")[0]
     known = library in ("builtins", "sixfold", "__main__", "")
@@ -371,6 +373,7 @@ def kind_of(value: object) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    # half characters would make the message itself fail to print
     clean = text[: most + 1].encode("utf-8", "backslashreplace").decode()
     return clean if len(text) <= most else f"{clean[:most]}..."
 

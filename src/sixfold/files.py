@@ -23,6 +23,7 @@ def path_of(where: str, path: Any, example: str) -> Path:
     """Return a path; refuse anything else."""
     try:
         if isinstance(path, (str, os.PathLike)):
+            # texts that no file can have as a name are refused, too
             text = os.fspath(path)
             if isinstance(text, str) and text and "\0" not in text:
                 text.encode()
@@ -42,6 +43,7 @@ def open_regular(path: Path) -> BinaryIO:
     """
     handle = os.open(path, _READ)
     try:
+        # the open file is asked, not the name: that may change in between
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
@@ -86,6 +88,7 @@ class NewFile:
                     raise
                 self.discard()
             return
+        # on disk before the name changes: a crash leaves the old file or the new one
         with open(self.part, "r+b") as stream:
             os.fsync(stream.fileno())
         if self._mode is not None:
@@ -107,6 +110,7 @@ def new_file(path: Path) -> NewFile:
         target, mode = _target(path)
     except OSError as error:
         raise write_error(path, error) from None
+    # in the same folder, so that a rename is atomic
     part = target.with_name(f"{target.name[:50]}.{token_hex(8)}.part")
     return NewFile(path, part, target, mode)
 
@@ -140,6 +144,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
         OutputFileError: if one of them cannot be written.
     """
     with ExitStack() as stack:
+        # all parts are written before the first file is replaced
         parts = [stack.enter_context(replacement(path)) for path in contents]
         for part, (path, data) in zip(parts, contents.items(), strict=True):
             try:
@@ -173,6 +178,7 @@ def _target(path: Path) -> tuple[Path, int | None]:
     """Return the file that a path leads to, and the permissions of the one that is there."""
     if os.path.abspath(path).startswith(_STREAMS):
         raise _not_a_file(path, "is a stream of this process")
+    # links are followed: the file behind one is replaced, not the link
     target = Path(os.path.realpath(path))
     try:
         mode = target.stat().st_mode

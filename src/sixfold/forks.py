@@ -59,6 +59,7 @@ def _take_all() -> None:
 
 
 def _release_all(child: bool) -> None:
+    # the child gets fresh locks where the parent's thread did not hold them
     for found, held in reversed(_taken.pop(get_ident(), [])):
         if held:
             found.release()

@@ -201,6 +201,7 @@ def missing_name(package: str, name: str, known: Iterable[str]) -> str:
     message = f"module {package!r} has no attribute {name!r}"
     if name.startswith("_"):
         return message
+    # names of other libraries, names of submodules, then similar names
     if package == "sixfold":
         if ours := name_here(name):
             return f"{message}: Sixfold calls it sf.{ours}"

@@ -77,6 +77,7 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]
         file: its `__file__`.
     """
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    # the module of each name
     homes = {
         alias.name: str(node.module)
         for node in stub.body
@@ -88,6 +89,7 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]
         if name not in homes:
             message = missing_name(package, name, homes)
             raise AttributeError(message, name=name, obj=sys.modules[package])
+        # kept in the package: found without this function from now on
         home = homes[name]
         if home == package:  # a submodule
             value = import_module(f"{package}.{name}")

@@ -94,6 +94,7 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
         start = np.asarray(start, np.float64)
         if not np.isfinite(start).all():
             raise StateError("assemble: argument 'q'", "finite numbers", "others", "give a guess")
+        # one row for each guess; a zero step normalises quaternions
         flat = integrate(model, start.reshape(-1, model.nq), np.zeros(model.nv))
         return _close(model, flat, moving).reshape(start.shape)
     except MemoryError as error:
@@ -111,6 +112,7 @@ def nearest(model: Model, rows: Array | None = None) -> tuple[Array, Array]:
     weight = np.ones(model.nc) if rows is None else np.asarray(rows, float)
     rng = np.random.default_rng(0)
     best: tuple[Array, Array] | None = None
+    # the neutral configuration first, then farther and farther from it
     for guess in range(MAX_GUESSES):
         step = rng.normal(size=(1, model.nv)) * (0.1 * guess)
         (q,), (gaps,) = _least_squares(model, integrate(model, begin, step), moving, weight)
@@ -142,15 +144,18 @@ def _close(model: Model, q: Array, moving: Array) -> Array:
     best = np.full(len(q), np.inf)
     worst_rows = np.zeros(len(q), int)
     for guess in range(MAX_GUESSES):
+        # guesses that stay open start again, each time from farther away
         begin = q[left]
         if guess:
             step = rng.normal(size=(len(left), model.nv)) * moving * (0.1 * guess)
             begin = integrate(model, begin, step)
         end, gaps = _least_squares(model, begin, moving)
+        # the best gap so far, for the message
         size = np.abs(gaps).max(axis=-1)
         better = size < best[left]
         best[left[better]] = size[better]
         worst_rows[left[better]] = np.abs(gaps).argmax(axis=-1)[better]
+        # those that close are finished
         done = size <= CLOSED * size_of(model)
         found[left[done]] = end[done]
         left = left[~done]
@@ -176,6 +181,7 @@ def _least_squares(
     model: Model, q: Array, moving: Array, rows: Array | float = 1.0
 ) -> tuple[Array, Array]:
     """Return configurations (n, nq) with the least gaps near the given ones, and their gaps."""
+    # Levenberg-Marquardt on the squared gaps, for all rows at once
     damping = np.full(len(q), FIRST_DAMPING)
     gaps = constraint_gaps(model, q) * rows
     cost = _cost(gaps)
@@ -183,15 +189,18 @@ def _least_squares(
     active = np.arange(len(q))
     eye = np.eye(model.nc)
     for _ in range(MAX_STEPS):
+        # rows that are closed, or that no step improves, stop
         active = active[(cost[active] > target) & (damping[active] < MAX_DAMPING)]
         if not len(active):
             break
         at, g = q[active], gaps[active]
+        # dq = -J^T (J J^T + shift)^-1 g, along the joints that may move
         J = constraint_jacobian(model, at) * moving * np.reshape(rows, (-1, 1))
         gram = J @ J.swapaxes(-1, -2)
         mean = np.maximum(np.trace(gram, axis1=-2, axis2=-1) / model.nc, MIN_MEAN)
         shift = (damping[active] * mean)[:, None, None] * eye
         step = -(J.swapaxes(-1, -2) @ np.linalg.solve(gram + shift, g[..., None]))[..., 0]
+        # take the step where it lowers the cost, else raise the damping
         tried = integrate(model, at, step)
         new = constraint_gaps(model, tried) * rows
         lower = _cost(new)
@@ -287,6 +296,7 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
     if at.ndim != 1:
         fix = "call it for one configuration after the other"
         raise NotApplicableError("mobility", f"a batch of configurations {at.shape[:-1]}", fix)
+    # the rank at this configuration, and near it
     here = _rank(constraint_jacobian(model, at))
     rng = np.random.default_rng(0)
     near = [here]
@@ -375,6 +385,7 @@ def actuator_forces(
         )
     )
     options: dict[str, Any] = {} if f_ext is None else {"f_ext_frame": f_ext_frame}
+    # S^T tau + J^T lam = ID(q, v, a), with S the motors' rows
     need = inverse_dynamics(model, q, v, a, f_ext, **options)
     J = np.asarray(constraint_jacobian(model, q))
     _refuse_unknown(need, J)
@@ -383,6 +394,7 @@ def actuator_forces(
     # rows of tau and of the constraints side by side; scaled so that units do not matter
     scale = np.sqrt(np.abs(np.diagonal(mass_matrix(model, q), axis1=-2, axis2=-1)))
     inverse = inverse_mass_matrix(model, q)
+    # J M^-1 J^T: a row weighs as much as the motion that it stops
     felt = np.einsum("...ri,...ij,...rj->...r", J, inverse, J)
     weight = 1.0 / np.sqrt(np.maximum(felt, np.finfo(float).tiny))
     weight = np.where(felt > 0, weight, 0.0)
@@ -392,7 +404,9 @@ def actuator_forces(
     B[..., len(motors) :] = (J * weight[..., None]).swapaxes(-1, -2)
     B /= scale[..., None]
     right = np.broadcast_to(need, (*lead, n)) / scale
+    # least norm, because redundant motors and rows share the force
     x = (np.linalg.pinv(B, rcond=1e-12) @ right[..., None])[..., 0]
+    # what motors and constraints together cannot give
     left = np.abs((B @ x[..., None])[..., 0] - right).max(axis=-1)
     far = left > REACHED * (np.abs(right).max(axis=-1) + np.finfo(float).tiny)
     if far.any():
@@ -416,6 +430,7 @@ def _refuse_unknown(need: Array, J: Array) -> None:
 
 def _refuse_broken(J: Array, a: Array, gamma: Array) -> None:
     """Refuse accelerations that tear the constraints apart."""
+    # J a + gamma = 0 to rounding of its terms
     terms = np.abs(J) @ np.abs(a)[..., None]
     left = np.abs((J @ a[..., None])[..., 0] + gamma)
     far = left > REACHED * (1.0 + terms[..., 0].max(axis=-1, keepdims=True))

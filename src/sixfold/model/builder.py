@@ -120,6 +120,7 @@ class ConstraintBuilder:
             raise ModelError(where, what, "close loops with a joint of fewer degrees of freedom")
         XA, XB = placement_of(where, placement_a), placement_of(where, placement_b)
 
+        # made when all bodies are known; placements on frames become those on bodies
         def build(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, body_a, body_b)
             return Loop(name, a, (XA @ PA).map(exact), b, (XB @ PB).map(exact), joint)
@@ -151,6 +152,7 @@ class ConstraintBuilder:
         (long,) = numbers_of(where, "length", length, 1, positive=True)
         if not long:
             raise ModelError(where, "length = 0", "close the loop with Spherical() instead")
+        # its ends, in the coordinates of the two bodies or frames
         ends = [
             numbers_of(where, label, p, 3)
             for label, p in (("point_a", point_a), ("point_b", point_b))
@@ -188,6 +190,7 @@ class ConstraintBuilder:
         pairs = all(isinstance(pair, tuple) and len(pair) == 2 for pair in leaders)
         if not pairs or (not leaders and offset is None):
             raise ModelError(where, f"leaders {quote(leaders)}", "give pairs (joint name, ratio)")
+        # powers of each leader's coordinate, from the first on
         terms: list[tuple[str, tuple[float, ...]]] = []
         for leader, given in leaders:
             check_name(f"{where}: a leader", leader)
@@ -197,6 +200,7 @@ class ConstraintBuilder:
         (shift,) = numbers_of(where, "offset", 0.0 if offset is None else offset, 1)
 
         def build(_: Attachments, bodies: list[Body]) -> Constraint:
+            # gears couple numbers: joints of one coordinate each
             number = {body.joint_name: k for k, body in enumerate(bodies)}
             for joint_name in (follower, *(leader for leader, _ in terms)):
                 if joint_name not in number:
@@ -285,6 +289,7 @@ class ConstraintBuilder:
 
 
 def _coefficients(where: str, given: Any) -> tuple[float, ...]:
+    # a ratio is the coefficient of q alone
     if isinstance(given, Sequence) and not isinstance(given, str):
         if not 1 <= len(given) <= MAX_POWER:
             what = f"{len(given)} coefficients"
@@ -430,6 +435,7 @@ class ModelBuilder(ConstraintBuilder):
         # one number stands for every axis, though not for the numbers of a quaternion
         axes = partial(numbers_of, where, n=nv, positive=True, spread=True)
         limits = partial(numbers_of, where, n=nq, finite=False, spread=joint.quaternion() is None)
+        # friction against the negative direction is the same unless given
         forward = axes("friction", friction, default=0.0)
         backward = axes("friction_negative", friction_negative, default=0.0)
         properties = {
@@ -449,6 +455,7 @@ class ModelBuilder(ConstraintBuilder):
         if any(a > b for a, b in zip(properties["lower"], properties["upper"], strict=True)):
             raise ModelError(where, "a lower limit is above its upper limit", "swap the limits")
         check_spring(where, joint, properties["stiffness"])
+        # a rest position has to be a rotation
         part = joint.quaternion()
         if part is not None and not any(properties["rest"][part]):
             raise ModelError(where, "rest has a quaternion of length zero", "give a rotation")
@@ -483,6 +490,7 @@ class ModelBuilder(ConstraintBuilder):
             raise ModelError(where, f"masters {quote(masters)}", "give pairs (joint name, ratio)")
         for master, _ in masters:
             check_name(f"{where}: a master", master)
+        # q_follower = offset + sum of ratio q_master
         terms = tuple((name, numbers_of(where, "ratio", ratio, 1)[0]) for name, ratio in masters)
         self._couplings.append((follower, terms, numbers_of(where, "offset", offset, 1)[0]))
         return self

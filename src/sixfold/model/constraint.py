@@ -132,6 +132,7 @@ def check_discs(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> No
 def _axes(bodies: Sequence[Body], at: Sequence[Numbers], body: int, X: Transform) -> Matrix3:
     """Return E from the world to a frame on a body: its rows are the axes of the frame."""
     E = X.E
+    # rotations from the body up to the base
     while body >= 0:
         each = bodies[body]
         XJ = each.joint.calc(at[body], (0.0,) * each.joint.nv).XJ

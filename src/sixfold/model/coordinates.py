@@ -73,6 +73,7 @@ class Coordinates:
         followers = {coupling.follower for coupling in couplings}
         free: list[FreeJoint] = []
         i = j = 0
+        # followers have no coordinate of their own
         for k, body in enumerate(bodies):
             if k not in followers:
                 q, v = slice(i, i + body.joint.nq), slice(j, j + body.joint.nv)
@@ -185,6 +186,7 @@ class Coordinates:
         return self._with_followers(columns, offsets=False)
 
     def _with_followers(self, columns: dict[int, Column], offsets: bool) -> dict[int, Column]:
+        # T v, and T q + offset for positions
         for c in self.couplings:
             total: Scalar = exact(c.offset) if offsets else ZERO
             for master, ratio in c.terms:
@@ -199,6 +201,7 @@ class Coordinates:
             forces: a column for each joint; body k is number k + 1.
         """
         work = {k + 1: list(forces[k + 1]) for k in range(len(self.joint_names))}
+        # T^T f: what a follower feels acts on its masters
         for c in self.couplings:
             (force,) = work.pop(c.follower + 1)
             for master, ratio in c.terms:

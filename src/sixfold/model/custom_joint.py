@@ -76,6 +76,7 @@ class CustomJoint(Joint):
 
     def _try(self) -> None:
         """Call each function once and look at what it returns."""
+        # call each function once, at 0.1, and look at what comes back
         X = self.transform((0.1,) * self.nq)
         if not isinstance(X, Transform):
             raise ModelError(
@@ -141,6 +142,7 @@ class CustomJoint(Joint):
             "subspace": (self.subspace, [q]),
             "bias": (self.bias, [q, qd]),
         }
+        # the programs that the functions record identify them
         programs = tuple(
             "" if f is None else identity_of(f"CustomJoint: {name}", f, arguments, f)
             for name, (f, arguments) in functions.items()

@@ -247,6 +247,7 @@ def _absorb_locked_leaders(positions: Mapping[int, Numbers], each: Constraint) -
         what = f"constraint '{each.name}'"
         fix = "lock its leaders, or take it away: model.without(constraints=True)"
         raise ModelError(what, "gears a joint that would be locked", fix)
+    # leaders that no longer move are a constant
     held = sum(
         sum(c * positions[k][0] ** n for n, c in enumerate(powers, 1))
         for k, powers in each.terms
@@ -289,6 +290,7 @@ def replace_inertias(model: Model, inertias: Mapping[str, Inertia]) -> Model:
         raise ModelError("replace_inertias", f"got {type(inertias).__name__}", fix)
     bodies = list(model.bodies)
     for name, inertia in inertias.items():
+        # links that were merged into another body are frames now
         if isinstance(name, str) and name in model.frame_names:
             k, _ = model.locate(name)
             carrier = model.body_names[k] if k >= 0 else model.base_name
@@ -364,6 +366,7 @@ def _load(where: str, mass: Any, com: Any, inertia: Any) -> Inertia:
         raise ModelError(where, "has no mass", "pass mass=... [kg], or inertia=Inertia(...)")
     (m,) = numbers_of(where, "mass", mass, 1)
     center = numbers_of(where, "com", com, 3)
+    # moments: three, or a 3x3 matrix
     try:
         ordered = isinstance(inertia, Iterable) and not isinstance(inertia, (Mapping, Set))
         rows = list(islice(inertia, 4)) if ordered else [inertia]
@@ -417,11 +420,13 @@ def rename(
     of_joints, of_bodies = dict(joints or {}), dict(bodies or {})
     known_joints = set(model.joint_names)
     known_bodies = {*model.body_names, *model.frame_names, model.base_name}
+    # a name stands for a joint or a body, unless both have it
     for old, new in dict(names or {}).items():
         if old in known_joints and old in known_bodies:
             what = f"'{old}' is a joint and also a body or frame"
             raise ModelError(where, what, "say which: rename(model, joints=...) or bodies=...")
         (of_joints if old in known_joints else of_bodies)[old] = new
+    # names stay unique among joints, and among bodies and frames
     for kind, changes, known in (
         ("joint", of_joints, known_joints),
         ("body, frame or joint" if names else "body or frame", of_bodies, known_bodies),
@@ -450,6 +455,7 @@ def add_prefix(model: Model, prefix: str) -> Model:
 
 def _rename_all(model: Model, joint: Naming, body: Naming) -> Model:
     """Return the model with each name changed by a function; the file's places move along."""
+    # places in the file go by names as well
     origin = model.origin
     if origin is not None:
         origin = replace(
@@ -480,6 +486,7 @@ def refuse_clashes(where: str, model: Model, added: Model) -> None:
         ),
         ("constraint", *([each.name for each in m.constraints] for m in (model, added))),
     )
+    # the first name of each kind that both models have
     for kind, taken, new in kinds:
         both = sorted(set(taken) & set(new))
         if both:
@@ -529,6 +536,7 @@ def reattach_constraint(each: Constraint, attachments: Mapping[int, Attachment])
     """Return a constraint on the bodies that now carry its own."""
     drop = "take it away first: model.without(constraints=True)"
     if isinstance(each, Gear):
+        # gears name joints by number
         terms = tuple((attachments[k][0], c) for k, c in each.terms)
         return replace(each, follower=attachments[each.follower][0], terms=terms)
     # a constraint within one body would hold nothing
@@ -537,6 +545,7 @@ def reattach_constraint(each: Constraint, attachments: Mapping[int, Attachment])
         what = "would close a loop within one body"
         raise ModelError(f"constraint '{each.name}'", what, drop)
     if isinstance(each, Distance):
+        # points and frames in the coordinates of the bodies that carry them now
         ends = {"point_a": (XA, each.point_a), "point_b": (XB, each.point_b)}
         points = {
             name: tuple(float(plain(x)) for x in X.r + X.E.T @ Vector3.of(p))

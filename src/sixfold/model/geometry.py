@@ -192,6 +192,7 @@ class ImpactPoint:
         if not 0 < length < math.inf:
             raise ModelError(_WHERE, f"normal {normal} has no direction", "give a vector that has")
         self._set("normal", tuple(x / length + 0.0 for x in normal))
+        # restitution is finite and at most 1; infinite friction holds the point
         e, mu = (
             numbers_of(_WHERE, name, getattr(self, name), 1, positive=True, finite=name[0] == "r")
             for name in ("restitution", "friction")

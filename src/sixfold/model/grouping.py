@@ -101,6 +101,7 @@ def reduce_inertias(tree: Tree) -> Tree:
             inertia[i] = inertia[i].map(exact)
             continue  # for joints of user code nothing is moved: a trial is not exact
         m, h, I = inertia[i]
+        # second moments of mass pass one by one, moments of inertia in sums
         second = inertia[i].second_moments
         stays, moves = _divide((m, *h, *second), _rule(passed, _BY_SECOND_MOMENTS, second=True))
         moved = Inertia.from_second_moments(*_moments(moves))
@@ -127,6 +128,7 @@ def split(inertia: Inertia, rule: Movable) -> tuple[Inertia, Inertia]:
 def _divide(values: Sequence[Scalar], rule: Movable) -> tuple[list[Scalar], list[Scalar]]:
     """Return which parts of ten parameters stay and which move."""
     moved: list[Scalar] = [ZERO] * 10
+    # each zeroed parameter takes its column along
     for k, column in zip(rule.zeroed, rule.columns, strict=True):
         amount = values[k]
         for n, weight in enumerate(column):
@@ -155,6 +157,7 @@ def _rule(passed: TransferableInertia, order: tuple[int, ...], second: bool = Fa
     """
     zeroed: list[int] = []
     columns: list[tuple[float, ...]] = []
+    # the largest entry is zeroed: it divides the others
     for column in _columns(passed, second):
         sizes = [abs(x) for x in column]
         k = next(k for k in order if sizes[k] == max(sizes))
@@ -166,6 +169,7 @@ def _rule(passed: TransferableInertia, order: tuple[int, ...], second: bool = Fa
 def _columns(passed: TransferableInertia, second: bool) -> Iterator[tuple[float, ...]]:
     """Yield the ten parameters of each inertia that can move."""
     none = (0.0,) * 3
+    # mass, first moments, second moments that the joint does not feel
     if passed.mass:
         yield (1.0, *none, *none, *none)
     for h in passed.first:
@@ -197,6 +201,7 @@ def _conditions(joint: Joint, q: Sequence[float]) -> NDArray[np.float64]:
     """Return the rows that vanish on movable inertias: J S, and X^T J X - J, for each parameter."""
     X, S, _, _ = joint.calc(q, (0.0,) * joint.nv)
     columns: list[list[Any]] = []
+    # forces on S, and the change under the joint's motion, of each parameter alone
     for k in range(10):
         J = Inertia.from_parameters([1.0 if n == k else 0.0 for n in range(10)])
         work = [x for force in (J @ S).columns for x in (*force.ang, *force.lin)]
@@ -208,6 +213,7 @@ def _conditions(joint: Joint, q: Sequence[float]) -> NDArray[np.float64]:
 def _echelon(space: NDArray[np.float64], order: tuple[int, ...]) -> Movable:
     """Return a basis in which each column alone holds one of the zeroed parameters."""
     zeroed: list[int] = []
+    # parameters in order of preference, as long as they are independent
     for k in order:
         if np.linalg.matrix_rank(space[[*zeroed, k]], tol=1e-9) > len(zeroed):
             zeroed.append(k)

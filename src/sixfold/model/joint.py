@@ -85,6 +85,7 @@ def _explain_bad_arguments(method: Any) -> Any:
             where = f"{type(self).__name__}.{method.__name__}"
             raise TooLargeError(where, f"{error}", "pass fewer states at a time") from None
         except Exception:
+            # look at the arguments only once the method has failed
             where, sizes = f"{type(self).__name__}.{method.__name__}", COORDINATES[method.__name__]
             given = dict(zip((name for name, _ in sizes), columns, strict=False)) | named
             for name, size in sizes:
@@ -145,6 +146,7 @@ class Joint(ABC):
         super().__init_subclass__(**options)
         if not of_the_library(cls):
             cls.is_code = True
+        # methods that take coordinates explain bad ones
         for name in COORDINATES.keys() & vars(cls).keys():
             setattr(cls, name, _explain_bad_arguments(vars(cls)[name]))
         if "nearest" in vars(cls):
@@ -273,6 +275,7 @@ class Joint(ABC):
             error = deviation(X @ XJ.inverse())
             # 2 sin(angle / 2) instead of 2 tan(angle / 2): a step that never overshoots a turn
             turn = error.ang / sqrt(1.0 + 0.25 * error.ang.dot(error.ang))
+            # Gauss-Newton: (S^T S) dq = S^T error
             gram = [[a.ang.dot(b.ang) + a.lin.dot(b.lin) for b in S.columns] for a in S.columns]
             along = [c.ang.dot(turn) + c.lin.dot(error.lin) for c in S.columns]
             q = self.step(q, ldl_solve(*ldl(gram), along))
@@ -347,6 +350,7 @@ def identity_of(
     """
     given = [recorded_inputs(name, size) for name, size in arguments]
     try:
+        # two recordings: a function with a memory differs
         first, second = (digest_of_result(function(*given)) for _ in range(2))
     except Exception:  # it chooses by value, or is not defined for all kinds of numbers
         first, second = (_sampled_values(function, arguments) for _ in range(2))
@@ -390,6 +394,7 @@ def check_promises(where: str, joint: Joint) -> None:
         raise
     except (ArithmeticError, ValueError):  # not defined everywhere
         return
+    # S, cJ and rates as numbers
     states = [_check_state(where, joint, state) for _, state in found]
     try:
         S = np.array([[_floats(*column) for column in state.S.columns] for state in states])
@@ -413,6 +418,7 @@ def check_promises(where: str, joint: Joint) -> None:
         and not (constant and _has_fixed_axis(joint, S[0], states))
         and "the joint has no single axis that rests in the body and in its parent",
     }
+    # a promise that is not made cannot be broken
     for promise, what in broken.items():
         if what and getattr(joint, promise):
             kind = type(joint).__name__

@@ -18,7 +18,7 @@ from sixfold.model.constraint import Constraint, check_discs
 from sixfold.model.coordinates import Coordinates
 from sixfold.model.joint import Joint
 from sixfold.model.standard_joints import Fixed
-from sixfold.model.tree import Tree
+from sixfold.model.tree import COLUMNS, Tree
 from sixfold.model.validate import check_bodies, check_names_and_indices, numbers_of, tuple_of
 from sixfold.scalar import Scalar, Zero, exact, is_plain, items_of
 from sixfold.spatial import ZERO3, Column, Force, Inertia, Motion, Transform, Vector3
@@ -65,10 +65,12 @@ class Model:
         object.__setattr__(
             self, "constraints", tuple_of("Model", "constraints", self.constraints, Constraint)
         )
+        # validated once, here: functions rely on it
         check_bodies(self.bodies)
         check_names_and_indices(self)
         check_discs(self.bodies, self.constraints)
         self._check_extra_fields()
+        # derived once, because every call needs them
         object.__setattr__(self, "tree", _tree(self))
         object.__setattr__(self, "digest", digest_of(self))
 
@@ -208,6 +210,7 @@ class Model:
     def locate(self, name: str) -> tuple[int, Transform]:
         """Return body index (-1 for the base) and placement of a body or frame."""
         if isinstance(name, str):
+            # bodies, then frames, then the base
             for k, body in enumerate(self.bodies):
                 if body.name == name:
                     return k, Transform.identity()
@@ -318,18 +321,12 @@ class Model:
             if not isinstance(value, (bool, np.bool_)):
                 raise OptionError("Model.without", name, "True or False", value)
 
+        fields = ["damping"] * damping + ["friction", "friction_negative"] * friction
+        fields += ["stiffness"] * springs + ["armature"] * armature
+
         def bare(body: Body) -> Body:
-            none = (0.0,) * body.joint.nv
-            changes: dict[str, Any] = {}
-            if damping:
-                changes["damping"] = none
-            if friction:
-                changes |= {"friction": none, "friction_negative": none}
-            if springs:
-                changes["stiffness"] = none
-            if armature:
-                changes["armature"] = none
-            return replace(body, **changes)
+            none: dict[str, Any] = dict.fromkeys(fields, (0.0,) * body.joint.nv)
+            return replace(body, **none)
 
         return replace(
             self,
@@ -373,19 +370,14 @@ def _tree(model: Model) -> Tree:
     def columns(name: str) -> tuple[Column, ...]:
         return (Column.zero(0), *(column(getattr(body, name)) for body in bodies))
 
+    properties: dict[str, Any] = {name: columns(name) for name in COLUMNS}
     return Tree(
         parent=(0, *(body.parent + 1 for body in bodies)),
         joint=(Fixed(), *(body.joint for body in bodies)),
         Xtree=(Transform.identity(), *(_exact_transform(body.placement) for body in bodies)),
         inertia=(Inertia.zero(), *(_exact_inertia(body.inertia) for body in bodies)),
         gravity=Motion(ZERO3, Vector3.of(model.gravity)),
-        armature=columns("armature"),
-        damping=columns("damping"),
-        friction=columns("friction"),
-        friction_negative=columns("friction_negative"),
-        friction_speed=columns("friction_speed"),
-        stiffness=columns("stiffness"),
-        rest=columns("rest"),
+        **properties,
     )
 
 
@@ -426,6 +418,7 @@ def digest_of(model: Any) -> str:
     for coupling in model.couplings:
         texts += ("coupling", coupling.follower, [master for master, _ in coupling.terms])
         numbers += (coupling.offset, *(ratio for _, ratio in coupling.terms))
+    # fields by their kind
     for each in model.constraints:
         texts += ("constraint", type(each).__name__)
         for value in vars(each).values():
@@ -435,6 +428,7 @@ def digest_of(model: Any) -> str:
                 _sort_out(value.constants(), texts, numbers)
             else:
                 _sort_out((value,), texts, numbers)
+    # shapes count too: contact depends on them
     for geometry in model.geometries:
         shape, color = geometry.shape, geometry.color
         texts += ("geometry", type(shape).__name__, geometry.body, geometry.collides, color is None)
@@ -458,6 +452,7 @@ def _placement(X: Transform) -> tuple[Any, ...]:
 
 def _sort_out(values: Iterable[Any], texts: list[Any], numbers: list[Any]) -> None:
     """Append numbers, those inside tuples too, to one list and the rest to the other."""
+    # lengths keep (1, (2,)) and ((1, 2),) apart
     for value in values:
         if is_plain(value):
             numbers.append(value)

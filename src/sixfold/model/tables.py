@@ -97,6 +97,7 @@ def from_dh(
     if len(rows) > MAX_BODIES:
         fix = f"give at most {MAX_BODIES:,}, one for each joint"
         raise TooLargeError("from_dh", f"{len(rows)} rows", fix)
+    # one body for each row
     builder = ModelBuilder(name, gravity=gravity, friction_speed=friction_speed)
     before = Transform.identity()  # body frame of the last link to where this row starts
     for n, given in enumerate(rows, 1):
@@ -114,6 +115,7 @@ def from_dh(
         else:
             placement = lift @ fixed @ across @ twist @ before
             after = Transform.identity()
+        # inertias of rows are about the frame of the row
         inertia = None
         if row.inertia is not None:
             inertia = after.T @ inertia_of(f"DH row {n}", row.inertia) @ after
@@ -158,6 +160,7 @@ def _row(n: int, given: DHRow | Sequence[float]) -> DHRow:
         raise ModelError(
             f"DH row {n}", f"{quote(values)} is not a row", "give (a, alpha, d, theta[, sigma])"
         )
+    # sigma says what moves: theta or d
     a, alpha, d, theta, *sigma = numbers
     if sigma and sigma[0] not in (0.0, 1.0):
         raise ModelError(f"DH row {n}", f"sigma = {sigma[0]}", "0 for revolute, 1 for prismatic")
@@ -226,6 +229,7 @@ def from_arrays(
         raise TooLargeError("from_arrays", f"{len(parents)} bodies", fix)
     n = len(parents)
     types = _letters(jtype) if isinstance(jtype, str) else _entries("jtype", jtype)
+    # one entry for each body in every column
     columns = {"jtype": types, "Xtree": _entries("Xtree", Xtree)}
     columns["inertia"] = _entries("inertia", inertia)
     for what, names in (("body", body_names), ("joint", joint_names)):
@@ -236,6 +240,7 @@ def from_arrays(
             what = f"{argument} has {len(column)} entries, parent has {n}"
             raise ModelError("from_arrays", what, "give one entry for each body")
     builder = ModelBuilder(name, gravity=gravity)
+    # bodies count from 1, the base is 0
     for k, p in enumerate(parents):
         where = f"from_arrays: body {k + 1}"
         above = _parent(where, p, k)
@@ -278,6 +283,7 @@ def _parent(where: str, given: Any, k: int) -> int:
 def _joint(where: str, given: Any) -> Joint:
     if isinstance(given, Joint):
         return given
+    # 'R', 'Px', ('H', pitch), or a pitch alone as in spatial_v2
     pitch: Any = None
     kind: Any = given
     if isinstance(given, (tuple, list)) and len(given) == 2:
@@ -316,6 +322,7 @@ def _close(given: NDArray[Any], wanted: NDArray[Any]) -> bool:
 def _placement(where: str, given: Any) -> Transform | None:
     if given is None or isinstance(given, Transform):
         return given
+    # an offset, a pose, or a transform of motions
     X = _numbers(where, "Xtree", given, ((6, 6), (4, 4), (3,)))
     if X.shape == (3,):
         return Transform.translation(X.tolist())

@@ -12,6 +12,11 @@ from sixfold.scalar import Scalar, Zero, exact, is_plain
 from sixfold.spatial import Column, Inertia, Motion, Transform
 
 Table = dict[int, Any]
+#: Properties of joints that trees hold as one column for each body.
+COLUMNS = (
+    *("armature", "damping", "friction", "friction_negative", "friction_speed"),
+    *("stiffness", "rest"),
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Tree:
         sums = self.table(nothing)
         for i in self.bodies:
             sums[i] = each[i]
+        # tips to base
         for i in reversed(self.bodies):
             sums[self.parent[i]] = sums[self.parent[i]] + sums[i]
         return sums[0]
@@ -124,6 +130,7 @@ class Tree:
         """For each degree of freedom the one before it on the way to the base, -1 at the base."""
         last = [-1] * len(self.parent)
         parents: list[int] = []
+        # degrees of freedom of one joint hang from each other in a row
         for i in self.bodies:
             before = last[self.parent[i]]
             for k in range(self.velocity_slices[i].start, self.velocity_slices[i].stop):
@@ -150,17 +157,12 @@ class Tree:
         def columns(each: tuple[Column, ...]) -> tuple[Column, ...]:
             return tuple(Column(map(keep, column)) for column in each)
 
+        properties: dict[str, Any] = {name: columns(getattr(self, name)) for name in COLUMNS}
         return replace(
             self,
             joint=tuple(joint.map(keep) for joint in self.joint),
             Xtree=tuple(X.map(keep) for X in self.Xtree),
             inertia=tuple(inertia.map(keep) for inertia in self.inertia),
             gravity=self.gravity.map(keep),
-            armature=columns(self.armature),
-            damping=columns(self.damping),
-            friction=columns(self.friction),
-            friction_negative=columns(self.friction_negative),
-            friction_speed=columns(self.friction_speed),
-            stiffness=columns(self.stiffness),
-            rest=columns(self.rest),
+            **properties,
         )
