@@ -32,8 +32,8 @@ DAMAGED = {
     "fma takes 3": Program(1, (("input", 0), ("fma", 0, 0)), (1,)),
     "of 1 inputs": Program(1, (("input", 1),), (0,)),
     "constant of": Program(0, (("const", "1"),), (0,)),
-    "result 2 is none": Program(1, (("input", 0),), (2,)),
-    "result -1 is none": Program(1, (("input", 0),), (-1,)),
+    "result 2 is not one": Program(1, (("input", 0),), (2,)),
+    "result -1 is not one": Program(1, (("input", 0),), (-1,)),
 }
 
 

@@ -110,7 +110,7 @@ def array_api_function(
 
     Returns:
         A function of the arrays, by place or by name.  Leading axes broadcast.  All arrays are of
-        one library, one device and one dtype, float64 or float32; lists and NumPy arrays beside
+        one library, one device and one dtype, float64 or float32; lists and NumPy arrays next to
         them are copied to that device.  Results agree with the kernels to rounding; products are
         not fused with sums.  A state that has no result gives NaN.
 
@@ -299,7 +299,7 @@ def _library_of(core: ArrayFunction, given: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def _namespace(x: Any) -> Any:
-    """Return the module with the functions of an array's library; None if there is none."""
+    """Return the module with the functions of an array's library, or None."""
     for kind in type(x).__mro__:
         top = (getattr(kind, "__module__", None) or "").partition(".")[0]
         if top in _BY_MODULE:

@@ -235,7 +235,7 @@ QUANTITY = "constrained dynamics"
 def constrained_difference(
     model: Model, engine: Any, c: Converter, samples: int, seed: int, backend: Backend | None
 ) -> tuple[Difference | None, str]:
-    """Return the worst difference of constrained accelerations, or why there is none."""
+    """Return the worst difference of constrained accelerations, or why it is missing."""
     several = len(model.constraints) > 1
     count = f"{len(model.constraints)} constraint{'s' * several}"
     tree = f"the tree without {'them' if several else 'it'} is compared"
@@ -355,9 +355,9 @@ class Comparison:
         """Return the table."""
         name, samples = visible(self.robot), f"{self.samples} random states"
         head = f"{name} with {self.library} {self.version}: {samples}"
-        beside = any(d.numpy for d in self.differences)
+        by_numpy = any(d.numpy for d in self.differences)
         title = f"{'quantity':<22} {'worst':>9} {'allowed':>9}"
-        lines = [head, "", f"{title} {'by NumPy':>9}" if beside else title]
+        lines = [head, "", f"{title} {'by NumPy':>9}" if by_numpy else title]
         for d in self.differences:
             numpy = f" {d.numpy.worst:>9.1e}" if d.numpy else ""
             mark = "" if d.agrees else f"   differs (state {d.state})"

@@ -314,7 +314,7 @@ def opencl_rollout(
 
 
 def _device_queue(given: Sequence[Any]) -> Any:
-    """Return the queue of the first array on a device, None if there is none."""
+    """Return the queue of the first array on a device, or None."""
     for x in given:
         if type(x).__module__.startswith("pyopencl") and getattr(x, "queue", None) is not None:
             return x.queue

@@ -69,7 +69,7 @@ def several_numbers(where: str, argument: str, values: Any, n: int, fix: str) ->
 def items_of(
     where: str, argument: str, values: Any, n: int, expected: str, fix: str
 ) -> tuple[Any, ...]:
-    """Return the n items of a sequence, whatever they are."""
+    """Return the n items of a sequence of any objects."""
     if type(values) not in (list, tuple) and not _is_sequence(values):
         raise ArgumentError(f"{where}: argument '{argument}'", expected, values, fix)
     if len(values) != n:

@@ -1,8 +1,8 @@
 """Numbers that keep a hash of how they were computed: the identity of a function is what it does.
 
 A function of the user's own is called on such numbers.  Two functions whose results have the same
-hashes do the same operations, in the same order, on the same constants, whatever their text and
-whatever they read.
+hashes do the same operations, in the same order, on the same constants, independent of
+their text and of what they read.
 """
 
 from __future__ import annotations

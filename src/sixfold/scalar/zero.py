@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Zero:
-    """An exact zero.  Arithmetic with it costs nothing, whatever the other number is."""
+    """An exact zero.  Arithmetic with it costs nothing, with any other number."""
 
     __slots__ = ()
     __array_ufunc__ = None  # arrays leave the operation to us
@@ -32,7 +32,7 @@ class Zero:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Zero:
-        """0 / x = 0, whatever x is."""
+        """0 / x = 0 for any x."""
         if isinstance(other, Zero):
             raise ZeroDivisionError("an exact zero divided by an exact zero")
         return self
@@ -122,7 +122,7 @@ def is_plain(*values: Any) -> bool:
 
 
 def is_one(x: Any) -> bool:
-    """Return whether a number is exactly one, whatever the inputs of a program may be."""
+    """Return whether a number is exactly one for every input of a program."""
     value = x if isinstance(x, (int, float)) else getattr(x, "constant_value", None)
     return isinstance(value, (int, float)) and value == 1
 

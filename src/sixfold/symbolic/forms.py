@@ -243,7 +243,7 @@ def verify(forms: Forms, model: Model, samples: int = 100, seed: int = 0) -> dic
     # forces may be what is left of larger ones: judge them by the sizes that meet in a state
     weight = sum(float(body.inertia.m) for body in bare.bodies) * np.linalg.norm(bare.gravity)
     force = weight + np.abs(pairs["M"][1]).max() * np.square(v).sum(axis=1).max()
-    # each term relative to the size of what it is compared with
+    # errors are relative to the size of the expected values
     errors: dict[str, float] = {}
     for name, (form, expected) in pairs.items():
         found = evaluate(form, values, samples)

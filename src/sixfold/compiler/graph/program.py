@@ -236,7 +236,7 @@ class Program:
                     raise _invalid(f"node {k} is no result of a repetition")
         for k in self.outputs:
             if not 0 <= k < len(self.nodes):
-                raise _invalid(f"result {k} is none of {len(self.nodes)} nodes")
+                raise _invalid(f"result {k} is not one of the {len(self.nodes)} nodes")
         return self
 
 

@@ -247,7 +247,7 @@ def store_constants(program: Program, layout: Layout, cut: Plan, W: int) -> str:
 
 
 def constants_in_tiles(W: int, T: int, size: int) -> list[str]:
-    """Return calls of @store_constants_W for so many tiles."""
+    """Return calls of @store_constants_W for T tiles."""
     lines = []
     for t in range(T):
         lines.append(f"  %constants_tile{t} = getelementptr i8, ptr %tiles, i64 {t * size}")

@@ -199,17 +199,17 @@ def tiled_loop(layout: Layout, W: int, triple: str) -> str:
     lines += ["end:", environment.leave(triple), "  ret void", "tiles:"]
     lines.append(f"  %tile_args = alloca ptr, i64 {n_args}")
     lines.append(f"  %tile_steps = alloca i64, i64 {n_args}")
-    room = [max(size, 1) * W * layout.item for size in layout.sizes]
-    room = [-(-size // 64) * 64 for size in room]
-    lines += scratch.alloc("%room", sum(room))
+    sizes = [max(size, 1) * W * layout.item for size in layout.sizes]
+    sizes = [-(-size // 64) * 64 for size in sizes]
+    lines += scratch.alloc("%scratch", sum(sizes))
     for a, size in enumerate(layout.sizes):
-        lines.append(f"  %tile{a} = getelementptr i8, ptr %room, i64 {sum(room[:a])}")
+        lines.append(f"  %tile{a} = getelementptr i8, ptr %scratch, i64 {sum(sizes[:a])}")
         lines.append(f"  %pa{a} = getelementptr ptr, ptr %tile_args, i64 {a}")
         lines.append(f"  store ptr %tile{a}, ptr %pa{a}")
         lines.append(f"  %ps{a} = getelementptr i64, ptr %tile_steps, i64 {a}")
         lines.append(f"  store i64 {size * layout.item}, ptr %ps{a}")
-    lines.append("  %none = icmp eq ptr %room, null")
-    lines += ["  br i1 %none, label %no_room, label %tile", "no_room:"]
+    lines.append("  %none = icmp eq ptr %scratch, null")
+    lines += ["  br i1 %none, label %no_scratch, label %tile", "no_scratch:"]
     inputs = len(layout.inputs)
     for o, shape in enumerate(layout.outputs):
         a = inputs + o
@@ -245,7 +245,7 @@ def tiled_loop(layout: Layout, W: int, triple: str) -> str:
             )
         lines.append(f"  call void @{'pack' if a < inputs else 'unpack'}{arguments}")
     lines += [f"  %i2 = add i64 %i, {W}", "  br label %tile"]
-    lines += ["tiles_end:", *scratch.free("%room", sum(room)), "  br label %end", "}\n"]
+    lines += ["tiles_end:", *scratch.free("%scratch", sum(sizes)), "  br label %end", "}\n"]
     return environment.declarations(triple) + "\n".join(lines)
 
 

@@ -160,7 +160,7 @@ class _Text(Instructions):
             self.lines.append(f"  store {_LINE} {value}, ptr {where}, align {LINE_BYTES}")
 
     def at(self, base: str, offset: int | str) -> str:
-        """Return an address so many bytes on."""
+        """Return an address, offset in bytes."""
         return self.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
 
     def shuffle(self, a: str, b: str, mask: Sequence[int], kind: str = _LINE) -> str:

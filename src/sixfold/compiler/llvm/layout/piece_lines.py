@@ -96,7 +96,7 @@ def _varying(zero: Sequence[bool]) -> list[tuple[Line, ...]]:
 
 
 def _ends(zero: Sequence[bool]) -> tuple[int, ...]:
-    """Return how many numbers of a line come from each row, where it goes on in the next."""
+    """Return how many numbers of a line come from each row, if the rest is of the next row."""
     parts = [(row + 1) * len(zero) % LANES for row in range(LANES - 1)]
     return tuple(0 if all((*zero[-k:], *zero[: LANES - k])) else k for k in parts)
 
@@ -183,7 +183,7 @@ class PieceLines:
             self.writes = block.emit(f"icmp ne ptr {self.targets[0]}, null")
 
     def after(self, operations: int) -> None:
-        """Write the lines that are due after so many operations of the piece."""
+        """Write the lines that are due after a number of operations of the piece."""
         now, self.left = due(self.left, operations)
         if not now:
             return
@@ -212,7 +212,7 @@ def targets(block: Block, slot: int, count: int) -> list[str]:
 
 
 def address(block: Block, base: str, offset: int) -> str:
-    """Return an address so many bytes on."""
+    """Return an address, offset in bytes."""
     return block.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 

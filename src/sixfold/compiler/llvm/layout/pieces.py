@@ -179,7 +179,7 @@ def every_block(name: str, before: str, body: Sequence[str], after: str, size: i
         name: its label; in the body, %b_name is the number of a block, %tile_name its tile.
         before: the label from which it is entered.
         body: what is done for a block.
-        after: the label where it goes on.
+        after: the label to continue at.
         size: bytes of a tile.
     """
     return [

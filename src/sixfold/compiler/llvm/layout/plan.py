@@ -73,7 +73,7 @@ MAX_OUTPUTS = LANES  #: Outputs whose addresses fit in a slot.
 
 
 def due(groups: Sequence[Group], operations: int) -> tuple[list[Group], list[Group]]:
-    """Return the groups that are written after so many operations of a piece, and those left."""
+    """Return the groups that are due after a number of operations of a piece, and those left."""
     now = [group for group in groups if group.after <= operations]
     return now, list(groups[len(now) :])
 
@@ -196,13 +196,13 @@ class Plan:
         )
 
     def in_tile(self, slots: int) -> Plan:
-        """Return the plan, with its routines, in a tile of so many slots."""
+        """Return the plan, with its routines, in a tile of another size."""
         return self.with_slots({}, slots)
 
     def verify(self, program: Program, block: Plan | None = None) -> Plan:
         """Return the plan if it computes the program; raise InternalError where it does not.
 
-        Runs the pieces on a tile of node numbers: whatever is read must be there.
+        Runs the pieces on a tile of node numbers: what is read must be there.
 
         Args:
             program: that was cut.
@@ -251,7 +251,7 @@ class _Check:
         elsewhere = {outside_slot(n) for n in plan.inputs}
         elsewhere |= {returned_slot(n) for n in range(len(plan.results)) if plan.returns}
         if not all(0 <= slot < plan.slots for slot in slots - elsewhere):
-            raise _wrong(f"a slot is none of {plan.slots}")
+            raise _wrong(f"a slot is not one of the {plan.slots} of the tile")
         if len(plan.results) != len(self.outputs):
             raise _wrong("the number of results does not fit the program")
         if len(plan.calls) != len(self.calls) or sorted(plan.calls) != list(plan.calls):
@@ -388,7 +388,7 @@ class _Check:
             results = range(run.returned, run.returned + len(routine.plan.results))
         if not all(0 <= slot < self.plan.slots and slot not in routine.region for slot in results):
             raise _wrong(f"repetition {node} returns results to slots {results}")
-        # whatever was in the region is gone
+        # the region keeps nothing from before
         for slot in (*routine.region, *results):
             self.tile.pop(slot, None)
         for place, k in run.results:
@@ -397,7 +397,7 @@ class _Check:
             self._write(k, self.plan.slot.get(k))
 
     def _check_lines(self, groups: Sequence[Group], operations: int) -> list[Group]:
-        """Check the columns of lines that are due after so many operations; return the rest."""
+        """Check the columns of lines that are due after a number of operations; return the rest."""
         now, left = due(groups, operations)
         for group in now:
             start = self.starts[group.output]

@@ -198,7 +198,7 @@ def _run(layout: Layout, cut: Plan, run: Run, W: int, name: str, i: int) -> str:
 def _rounds(routine: Routine, layout: Layout, W: int, name: str) -> str:
     """Return @name_rounds_W(tiles, count, rounds, place): pieces, then the next inputs.
 
-    Results go to so many bytes after the start of a tile, if the routine returns them.
+    Results go to `place` bytes after the start of a tile, if the routine returns them.
     """
     # all pieces of a round, each for all blocks of the group
     how = routine.plan

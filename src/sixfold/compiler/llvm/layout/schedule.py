@@ -39,7 +39,7 @@ from sixfold.compiler.llvm.layout.plan import (
 #: 300 panda's took 3 % longer (AVX-512).
 PIECE_OPERATIONS = 200
 
-MIN_CUT_PIECES = 1.9  #: Programs shorter than so many pieces are not cut.
+MIN_CUT_PIECES = 1.9  #: Length of a program, in pieces, below which it is not cut.
 
 #: Nodes up to which there is scalar code for one state too, and pieces store results themselves.
 #: Longer programs take 5 s to compile without that; their scalar code is compiled by itself.
@@ -65,7 +65,7 @@ def plan(
     Args:
         program: to be cut.
         piece: operations in a piece.
-        carried: so many first results are the next values of the first inputs; they take the
+        carried: number of results that are the next values of the first inputs; they take the
             inputs' slots where those are not read any more.
         inner: hoist sines and cosines of all angles out of the pieces, not of inputs alone.
         block: plan of the subroutine that it calls; its values live in the first slots.
@@ -227,7 +227,7 @@ class _Planner:
         """Give every value its place.
 
         Args:
-            carried: so many first results are the next values of the first inputs.
+            carried: number of results that are the next values of the first inputs.
             returns: results have the slots that a run says, if they can have them.
             in_order: results lie side by side where they can.
         """
@@ -244,7 +244,7 @@ class _Planner:
                 self.slot[k] = self._more(1)
         # slots of angles and of their sines; those of earlier groups are used again
         angles = self._groups(groups)
-        # a carried result takes the slot of the input that it replaces, once nobody reads that
+        # a carried result takes the slot of the input that it replaces, once that is read no more
         number = {nodes[k][1]: k for k in inputs}
         for n, k in enumerate(outputs[:carried]):
             old = number.get(n)
@@ -303,8 +303,8 @@ class _Planner:
         old: list[tuple[int, int, int]] = []  # size, last piece that reads it, first slot
 
         def block(size: int, since: int) -> int:
-            for k, (room, end, start) in enumerate(old):
-                if room >= size and end < since:
+            for k, (length, end, start) in enumerate(old):
+                if length >= size and end < since:
                     del old[k]
                     return start
             return self._more(size)
@@ -391,7 +391,7 @@ def levels(nodes: Nodes, inner: bool, hoist: bool) -> tuple[dict[int, int], set[
         if op in (INPUT, CONST):
             level[k] = 0
             continue
-        if isinstance(op, Repeat):  # after whatever was run before in the same slots
+        if isinstance(op, Repeat):  # after the run before in the same slots
             called = level[k] = max([called, *(level[a] for a in arguments)]) + 1
             continue
         # a value is as deep as what it reads

@@ -1,6 +1,6 @@
 """Scratch memory for kernels: small amounts on the stack, large ones on the heap.
 
-Memory comes from Python's raw allocator, which needs no interpreter lock.  Where there is none
+Memory comes from Python's raw allocator, which needs no interpreter lock.  Without any
 left, the rows of a call become NaN: a visible answer, never a crash.
 """
 
@@ -40,7 +40,7 @@ define internal void @scratch_free(ptr %aligned) noinline {
 
 
 def alloc(name: str, size: int) -> list[str]:
-    """Return instructions that set a name to scratch of so many bytes, on the stack if small."""
+    """Return instructions that set a name to scratch of a size in bytes, on the stack if small."""
     if size <= MAX_STACK_BYTES:
         return [f"  {name} = alloca i8, i64 {size}, align 64"]
     return [f"  {name} = call ptr @scratch_alloc(i64 {size})"]

@@ -141,7 +141,7 @@ def _scatter(layout: Layout, cut: Plan, W: int) -> str:
 
 
 def _places(name: str, slots: Sequence[int | None], layout: Layout, W: int) -> str:
-    """Return a table of where numbers lie in a tile, in bytes; -1 for those that nobody reads."""
+    """Return a table of where numbers lie in a tile, in bytes; -1 for those that are not read."""
     size = W * layout.item
     return table(f"{name}_{W}", [-1 if slot is None else slot * size for slot in slots])
 

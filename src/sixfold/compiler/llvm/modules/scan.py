@@ -151,17 +151,17 @@ def _in_parts(
 ) -> str:
     """Return @name, which moves rows of arrays of these sizes; if many, by functions of a part."""
     parts: list[list[_Columns]] = [[]]
-    room = MAX_COLUMNS
+    space = MAX_COLUMNS
     for a, size in enumerate(sizes):
         start = 0
         while start < size:
-            stop = min(size, start + room)
+            stop = min(size, start + space)
             parts[-1].append((a, start, stop))
-            room -= stop - start
+            space -= stop - start
             start = stop
-            if not room:
+            if not space:
                 parts.append([])
-                room = MAX_COLUMNS
+                space = MAX_COLUMNS
     parts = [columns for columns in parts if columns] or [[]]
     if len(parts) == 1:
         return part(f"{name}({parameters})", parts[0])

@@ -49,7 +49,7 @@ def text(layout: Layout, most: int | None = None) -> str:
 
     Args:
         layout: of the arrays.
-        most: states that it takes at the most, whatever `self` is; any number by default.
+        most: states that it takes at the most, for any `self`; any number by default.
     """
     if not possible(layout):
         return ""
@@ -77,7 +77,7 @@ class _Entry:
         return f"%e{self.count}"
 
     def at(self, pointer: str, offset: int | str, kind: str) -> str:
-        """Load what lies so many bytes past a pointer."""
+        """Load what lies at an offset from a pointer, in bytes."""
         where = self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
         return self.emit(f"load {kind}, ptr {where}")
 
@@ -365,8 +365,8 @@ def builtin(address: int, name: str, otherwise: Any, keep: Any) -> Any:
         address: of an @entry.
         name: its name.
         otherwise: called where the arrays are not plain; NO_FALLBACK to return None then, None to
-            return None also where there are so many states that several threads may take them.
-        keep: whatever must live as long as the function.
+            return None also for batches that several threads may take.
+        keep: objects that must live as long as the function.
     """
     method = _Method(name.encode(), address, _FASTCALL_KEYWORDS, None)
     make = ctypes.pythonapi.PyCFunction_NewEx

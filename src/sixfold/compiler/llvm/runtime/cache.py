@@ -1,8 +1,8 @@
 """Object code on disk: one file for each kernel, in a private folder.
 
 A file holds a header (magic, length, BLAKE2 hash of the rest) and the payload.  It is written under
-a temporary name and renamed, so that readers never see half a file.  Whatever is wrong with a file
-(damaged, cut, foreign, unreadable), it counts as absent.  Nothing on disk is ever a pickle.
+a temporary name and renamed, so that readers never see half a file.  A file that is damaged, cut,
+foreign or unreadable counts as absent.  Nothing on disk is ever a pickle.
 
 `SIXFOLD_CACHE_DIR` moves the folder; `SIXFOLD_CACHE=off` switches it off; `SIXFOLD_CACHE_MB` limits
 its size (1024), and files not used for longest go first.
@@ -25,7 +25,7 @@ MAGIC = b"sixfold kernel 1\n"
 _HEADER = struct.Struct(f"<{len(MAGIC)}sQ32s")
 SUFFIX = ".kernel"
 MAX_BYTES = 1 << 30  #: Size of a payload that is read at all.
-ABANDONED = 3600.0  #: Seconds after which a half-written file is nobody's.
+ABANDONED = 3600.0  #: Seconds after which a half-written file is removed.
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | _BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -115,14 +115,14 @@ def _sweep(where: Path) -> None:
                 path.unlink()
 
 
-#: Bytes written to a folder by this process since it was looked at as a whole.
+#: Bytes written to a folder by this process since it was last scanned.
 _written: dict[Path, int] = {}
 
 
 def _trim(where: Path, size: int) -> None:
     """Remove the files not used for longest when all take more than they may.
 
-    The folder is looked at with the first file and then once in a sixteenth of its limit.
+    The folder is scanned at the first file, then after each sixteenth of its limit.
     """
     # scan the folder rarely: it may hold thousands of files
     most = _megabytes() << 20
@@ -180,20 +180,20 @@ def _hash(name: str, payload: bytes) -> bytes:
 
 
 def _ours(found: os.stat_result) -> bool:
-    """Return whether a file or folder is ours and nobody else can write to it."""
+    """Return whether a file or folder is ours and writable by no other user."""
     if os.name != "posix":
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 class _Folder(NamedTuple):
-    """The folder, held open so that it stays the one that was looked at."""
+    """The folder, held open so that it stays the one that was checked."""
 
     path: Path
     handle: int | None
 
     def place(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return how functions of the system are told of a file in it."""
+        """Return path and keywords by which functions of `os` find a file in it."""
         if self.handle is None:
             return str(self.path / name), {}
         return name, {"dir_fd": self.handle}
@@ -208,7 +208,7 @@ class _Folder(NamedTuple):
 
 @contextlib.contextmanager
 def _open_folder(make: bool = False) -> Iterator[_Folder | None]:
-    """Yield the folder if there is one and nobody else can write to it."""
+    """Yield the folder if there is one that no other user can write to."""
     where = folder()
     if where is not None and make:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -62,7 +62,7 @@ def scan_module(text: str, scan: Scan, name: str) -> str:
     """Return the text of a module with name(arrays, outputs, rows, steps, every) around @scan.
 
     Carried arrays have a row for each trajectory, fixed ones one row for all, the others one for
-    each trajectory and step; outputs have one for each trajectory and every so many steps.  The
+    each trajectory and step; outputs have one for each trajectory and every `every` steps.  The
     function returns what @scan returns.
     """
     item = {"float64": 8, "float32": 4}[scan.dtype]
@@ -144,7 +144,7 @@ class Target:
         return self.single if self.single and dtype == "float32" else self.lanes
 
 
-#: By name: 64-bit Arm with NEON, or with SVE of at least so many bits; RISC-V with the usual
+#: By name: 64-bit Arm with NEON, or with SVE of at least 256 or 512 bits; RISC-V with the usual
 #: extensions; x86-64 with AVX2 and FMA.
 TARGETS = {
     "aarch64": Target("aarch64-unknown-linux-gnu", "generic", "+neon", 4),

@@ -64,7 +64,7 @@ def gufunc(
         doc: its documentation.
         signature: core sizes, for example "(7),(7)->(7)".
         dtype: float64 or float32, of all arrays.
-        keep: whatever must live as long as the ufunc, such as the loaded code.
+        keep: objects that must live as long as the ufunc, such as the loaded code.
         data: bytes whose address the loop gets as its last argument.
     """
     inputs, outputs = (side.count("(") for side in signature.split("->"))

@@ -126,7 +126,7 @@ class Loaded:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Return the address of a function, 0 if there is none."""
+        """Return the address of a function, 0 without one."""
         return int(self._engine.get_function_address(name))
 
     def __del__(self, ending: Any = sys.is_finalizing) -> None:

@@ -1,4 +1,4 @@
-"""What the system lets a process have, looked at before LLVM meets the limit.
+"""Limits of the process, checked before LLVM meets them.
 
 LLVM ends the process when it gets no memory.  So there has to be enough before it is called.
 """
@@ -45,9 +45,9 @@ def check_limits(characters: int = 0) -> None:
         held = 0
     if most is not None and held > most - min(SPARE_MAPS, most // 8):
         raise KernelMemoryError(
-            "no room for another kernel: the process has nearly as many maps of memory as it may",
+            "no memory map for another kernel: the process is close to its limit",
             f"{held} of {most} maps",
-            "find what keeps so many (/proc/self/maps), or raise sysctl vm.max_map_count",
+            "drop kernels, find other users in /proc/self/maps, or raise sysctl vm.max_map_count",
         )
     size = COMPILER_BYTES + BYTES_PER_CHARACTER * characters
     _check_size(size)

@@ -32,7 +32,7 @@ class Buffer:
     __slots__ = ("memory", "nbytes", "start")
 
     def __init__(self, nbytes: int) -> None:
-        """Allocate so many bytes, from the start of a page."""
+        """Allocate memory from the start of a page."""
         self.memory = np.empty(nbytes + PAGE, np.uint8)
         address = int(self.memory.ctypes.data)
         self.start, self.nbytes = address + -address % PAGE, nbytes
@@ -42,12 +42,12 @@ class Pool:
     """Idle buffers.  Each step is one operation of a list, so finalizers may come in between."""
 
     def __init__(self, limit: int) -> None:
-        """Keep at most so many bytes."""
+        """Set the limit of what is kept, in bytes."""
         self.limit = limit
         self.idle: list[Buffer] = []  #: The idle buffers, the newest last.
 
     def take(self, nbytes: int) -> Buffer:
-        """Return the newest idle buffer of at least so many bytes and at most twice as many."""
+        """Return the newest idle buffer of this size up to twice this size."""
         for found in reversed(self.idle):
             if nbytes <= found.nbytes <= 2 * nbytes:
                 try:

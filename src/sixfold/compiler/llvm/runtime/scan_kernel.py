@@ -64,7 +64,7 @@ class ScanKernel:
                 in the order of the program; rows and steps may have any strides, 0 included.
             outputs: (rows, steps // every, size), one for each carried array.
             steps: how often.
-            every: write after every so many steps.
+            every: steps from one written state to the next.
 
         Returns:
             Whether what is carried has left the finite numbers in the end, in any row.
@@ -123,14 +123,14 @@ class ScanKernel:
         steps: int,
         every: int,
     ) -> bool:
-        """Do the same with nothing looked at, for at least one row.
+        """Run all steps as `__call__` does, without validation, for at least one row.
 
         Args:
             arrays: all of them, outputs last.
             strides: bytes from row to row and from step to step, two for each array.
             rows: how many.
             steps: how often.
-            every: write after every so many steps.
+            every: steps from one written state to the next.
 
         Returns:
             Whether what is carried has left the finite numbers in the end.

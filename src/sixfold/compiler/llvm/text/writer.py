@@ -297,7 +297,7 @@ def side(W: int) -> int:
 
 
 def _groups(size: int, side: int) -> list[int]:
-    """Return starts of groups of so many columns that cover a row; the last may overlap."""
+    """Return starts of groups of `side` columns that cover a row; the last may overlap."""
     starts = list(range(0, size - side + 1, side))
     if size % side and size > side:
         starts.append(size - side)
