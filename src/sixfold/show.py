@@ -10,7 +10,8 @@ from dataclasses import Field, dataclass, fields
 from html import escape
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
-from typing import Any
+from textwrap import fill
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,6 +27,16 @@ def plain(value: object) -> str:
     """Return a text as HTML that shows it and does nothing else."""
     text = visible(str(value))
     return escape(text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 3] + "...")
+
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  #: Of findings, the gravest first.
+
+
+def fill_text(text: str, width: int, first: str = "", then: str = "") -> str:
+    """Return a text in lines of a width, with indentations; names and numbers stay whole."""
+    whole = {"break_long_words": False, "break_on_hyphens": False}
+    return fill(text, width, initial_indent=first, subsequent_indent=then, **whole)  # type: ignore[arg-type]
 
 
 def block(*parts: str) -> str:

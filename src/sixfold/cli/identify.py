@@ -9,15 +9,13 @@ from typing import Any
 import click
 
 from sixfold import display
-from sixfold.cli.options import FRICTION, UNKNOWNS, option, options, robot_argument
+from sixfold.cli.options import FRICTION, UNKNOWNS, echo_findings, option, options, robot_argument
 from sixfold.errors import OptionError, visible
 from sixfold.formats import load, save
 from sixfold.identification.excitation import excitation
 from sixfold.identification.identification import Identification
 from sixfold.identification.identify import identify as run
 from sixfold.progress import bar
-
-COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
 @click.command()
@@ -188,9 +186,4 @@ def _lag(text: str) -> Any:
 
 def _print(result: Identification) -> None:
     width = max(40, min(shutil.get_terminal_size((80, 24)).columns, 100))
-    for line in result.text(width).splitlines():
-        # findings begin with their severity: colour the word
-        severity, colon, rest = line.partition(": ")
-        if colon and severity in COLORS:
-            line = click.style(severity, fg=COLORS[severity], bold=True) + f": {rest}"
-        click.echo(line)
+    echo_findings(result.text(width))

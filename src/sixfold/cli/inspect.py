@@ -17,7 +17,7 @@ from sixfold.checks.doctor.finding import json_text
 from sixfold.checks.verify.check import check as run_check
 from sixfold.checks.verify.report import Report
 from sixfold.choices import Library
-from sixfold.cli.options import option, options, refuse_idle, robot_argument
+from sixfold.cli.options import echo_findings, option, options, refuse_idle, robot_argument
 from sixfold.errors import RobotFileWarning, StateError, visible
 from sixfold.formats import bundled, load
 from sixfold.formats.bundled import SAMPLES
@@ -152,9 +152,6 @@ def robots() -> None:
         click.echo(line + (inside if len(inside) <= room else f"…{inside[1 - room :]}"))
 
 
-COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
-
-
 @click.command()
 @robot_argument()
 @options("--samples", "--seed", "--constraints")
@@ -217,12 +214,7 @@ def _finite(x: float | None) -> float | None:
 
 def _print_diagnosis(diagnosis: Diagnosis, report: Report | None, most: int) -> None:
     width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 120))
-    for line in diagnosis.text(width, most).splitlines():
-        # headings of the diagnosis begin with their severity: colour the word
-        severity, colon, rest = line.partition(": ")
-        if colon and severity in COLORS:
-            line = click.style(severity, fg=COLORS[severity], bold=True) + f": {rest}"
-        click.echo(line)
+    echo_findings(diagnosis.text(width, most))
     if report is None:
         return
     click.echo(f"\n{report}\n")

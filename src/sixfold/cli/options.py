@@ -124,3 +124,15 @@ def options(*names: str) -> Callable[..., Any]:
 
 #: Options that say which numbers are unknown.
 UNKNOWNS = ("--friction", "--rotors", "--offsets", "--springs", "--body")
+
+
+COLORS = {"error": "red", "warning": "yellow", "note": "blue"}
+
+
+def echo_findings(text: str) -> None:
+    """Print a text; the severities that its lines begin with are coloured."""
+    for line in text.splitlines():
+        severity, colon, rest = line.partition(": ")
+        if colon and severity in COLORS:
+            line = click.style(severity, fg=COLORS[severity], bold=True) + f": {rest}"
+        click.echo(line)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
-from textwrap import fill
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import NotApplicableError, visible, whole_number
-from sixfold.identification.findings import ORDER, DataFinding, FrictionLaw, Severity, join_names
+from sixfold.identification.findings import DataFinding, FrictionLaw, join_names
 from sixfold.identification.fit import Fit, Sums, load_rms, residual_rms
 from sixfold.identification.log import Chunk
 from sixfold.identification.problem import (
@@ -26,7 +24,7 @@ from sixfold.identification.problem import (
 from sixfold.identification.samples import LogInput, source_of
 from sixfold.model import Model
 from sixfold.quantities.dynamics import gravity_force, inverse_dynamics
-from sixfold.show import block, fold, plain
+from sixfold.show import SEVERITIES, Severity, block, fill_text, fold, plain
 from sixfold.spatial import Inertia
 
 # standard error relative to the size of a parameter up to which its identifiability is good, weak
@@ -229,10 +227,9 @@ class Identification:
             lines.append(f"  ... and {len(weak) - 6} more")
         for finding in self.findings:
             lines.append("")
-            lines += _fill_lines(
-                f"{finding.severity}: {visible(finding.what)} [{finding.code}]", width, "  "
-            )
-            lines += _fill_lines(f"fix: {finding.fix}", width, "    ", "  ")
+            what = f"{finding.severity}: {visible(finding.what)} [{finding.code}]"
+            lines.append(fill_text(what, width, "", "  "))
+            lines.append(fill_text(f"fix: {finding.fix}", width, "  ", "      "))
         return "\n".join(lines)
 
     def _headline(self) -> str:
@@ -243,7 +240,7 @@ class Identification:
         """Say it in a few lines."""
         worst = max(self.joints, key=lambda j: j.share)
         well = sum(p.identifiability == "good" for p in self.parameters)
-        kinds = {w: sum(f.severity == w for f in self.findings) for w in ORDER}
+        kinds = {w: sum(f.severity == w for f in self.findings) for w in SEVERITIES}
         remarks = ", ".join(f"{n} {w}{'s' * (n > 1)}" for w, n in kinds.items() if n) or "none"
         return (
             f"<identification of '{visible(self.model.name)}': {self.samples:,} samples\n"
@@ -261,12 +258,6 @@ class Identification:
 
 
 _WORDS = ("good", "weak", "none")
-
-
-def _fill_lines(text: str, width: int, first: str, then: str = "") -> list[str]:
-    options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-    text = fill(text, width, subsequent_indent=first + then, initial_indent=then, **options)
-    return text.splitlines()
 
 
 def joints_table(result: Identification) -> str:

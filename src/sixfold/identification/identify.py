@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sixfold.arrays import Array
 from sixfold.choices import Friction, Gains
 from sixfold.errors import NotApplicableError, OptionError, StateError, one_of, yes_or_no
-from sixfold.identification.findings import ORDER, DataFinding, FrictionLaw, join_names
+from sixfold.identification.findings import DataFinding, FrictionLaw, join_names
 from sixfold.identification.fit import (
     MAX_CONDITION,
     Fit,
@@ -61,6 +61,7 @@ from sixfold.identification.suspects import (
 from sixfold.model import Model
 from sixfold.quantities.dynamics import inverse_dynamics
 from sixfold.runtime import require_model
+from sixfold.show import SEVERITIES
 
 REWEIGHTINGS = 3  # passes over the samples in which outliers are weighed down
 UNPHYSICAL = 2.0  # ratio of residuals, physical to free, from which on the data contradict physics
@@ -214,7 +215,7 @@ def identify(
         findings.append(DataFinding("note", "no-hold-out", what))
     # the new model, and what a model has no place for
     new, shift, factors = model_of(problem, p)
-    findings.sort(key=lambda finding: ORDER.index(finding.severity))
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return Identification(
         model=new,
         loaded=model,

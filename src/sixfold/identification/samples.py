@@ -21,11 +21,12 @@ from numpy.typing import ArrayLike
 
 from sixfold.arrays import Array
 from sixfold.errors import ArgumentError, NotApplicableError, OptionError, ShapeError, StateError
-from sixfold.identification.findings import DataFinding, Severity, join_names
+from sixfold.identification.findings import DataFinding, join_names
 from sixfold.identification.log import Chunk, Log, interpolate, map_arrays
 from sixfold.model import Model, Revolute
 from sixfold.quantities.configurations import difference
 from sixfold.runtime import in_order
+from sixfold.show import Severity
 from sixfold.simulation.trajectory import Trajectory
 
 # power of the frequency in the response: twice the order of the Butterworth filter

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sixfold.checks.doctor.finding import CODES, Finding, Severity
+from sixfold.checks.doctor.finding import CODES, Finding
 from sixfold.errors import SixfoldError, visible
 from sixfold.formats import files, xml
 from sixfold.model import (
@@ -27,6 +27,7 @@ from sixfold.model import (
     SourceInfo,
     Sphere,
 )
+from sixfold.show import Severity
 from sixfold.spatial import Inertia, Symmetric3, Transform
 
 Array = NDArray[np.float64]

@@ -10,14 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from textwrap import fill
-from typing import Any, Literal
+from typing import Any
 
 from sixfold.errors import visible, whole_number
-from sixfold.show import block, plain, table
-
-Severity = Literal["error", "warning", "note"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+from sixfold.show import SEVERITIES, Severity, block, fill_text, plain, table
 
 TABLE = Path(__file__).with_name("codes.toml")
 
@@ -152,13 +148,13 @@ class Diagnosis:
         return "\n".join(self._lines(width, most))
 
     def _lines(self, width: int, most: int) -> Iterator[str]:
-        yield from (_fill(line, width, "", "    ") for line in _figures(self))
+        yield from (fill_text(line, width, "", "    ") for line in _figures(self))
         for severity in SEVERITIES:
             # places of one kind together, under one heading
             of_kind = sorted(self._of(severity), key=lambda finding: _order(finding.code))
             for code, group in groupby(of_kind, key=lambda finding: finding.code):
                 yield ""
-                yield _fill(f"{severity}: {CODES[code].title} [{code}]", width, "", "    ")
+                yield fill_text(f"{severity}: {CODES[code].title} [{code}]", width, "", "    ")
                 yield from _places(list(group), width, most)
         yield ""
         yield self.summary()
@@ -181,23 +177,12 @@ def _places(found: list[Finding], width: int, most: int) -> Iterator[str]:
     """Yield the places of one kind of finding, file and line first, then its reason and fix."""
     for finding in found[:most]:
         place = f"{finding.place}: " if finding.place else ""
-        yield _fill(f"{finding.where}: {finding.what}", width, place, "      ")
+        yield fill_text(f"{finding.where}: {finding.what}", width, place, "      ")
     if len(found) > most:
         yield f"    ... and {len(found) - most} more"
     # the reason and the way out stand once for all places
-    yield _fill(found[0].explanation, width, "    ", "    ")
-    yield _fill(f"fix: {found[0].fix}", width, "    ", "    ")
-
-
-def _fill(text: str, width: int, first: str, then: str) -> str:
-    return fill(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=then,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    yield fill_text(found[0].explanation, width, "    ", "    ")
+    yield fill_text(f"fix: {found[0].fix}", width, "    ", "    ")
 
 
 def _figures(diagnosis: Diagnosis) -> Iterator[str]:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from sixfold.checks.doctor.case import POINT, Array, Case, Extent, Part
-from sixfold.checks.doctor.finding import Finding, Severity
+from sixfold.checks.doctor.finding import Finding
 from sixfold.quantities.configurations import neutral
 from sixfold.quantities.kinematics import body_poses
+from sixfold.show import Severity
 from sixfold.spatial import Inertia
 
 ROUNDING = 1e-9  #: Fraction of the largest moment that counts as rounding.

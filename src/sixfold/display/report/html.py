@@ -394,6 +394,7 @@ def _summary(result: Identification) -> list[tuple[str, str]]:
     rows = [
         ("Samples", f"{result.samples:,}".replace(",", "\u202f")),
         ("Largest residual", f"{worst.share:.1%} of the force of {visible(worst.name)}"),
+        *_hold_out(result),
         ("Base parameters", f"{len(result.parameters)}, identifiability {counts}"),
         ("Condition", f"{result.condition:.3g}"),
         ("Mass", f"{mass[1]:.4g} kg, loaded {mass[0]:.4g} kg"),
@@ -406,6 +407,16 @@ def _summary(result: Identification) -> list[tuple[str, str]]:
     if np.any(result.offsets):
         rows.append(("Offsets", ", ".join(f"{x:.3g}" for x in result.offsets) + " N m"))
     return rows
+
+
+def _hold_out(result: Identification) -> list[tuple[str, str]]:
+    """Return the held-out residuals in two norms; nothing if no samples were held out."""
+    h = result.hold_out
+    if np.isnan(h.all_joints):
+        return []
+    mean = f"{h.mean_of_joints:.2%} in the mean of joints ({h.plain_mean_of_joints:.2%})"
+    both = f"{mean}, {h.all_joints:.2%} of all joints in one norm ({h.plain_all_joints:.2%})"
+    return [("Held-out residual (plain least squares)", both)]
 
 
 def _cards(result: Identification) -> str:

@@ -324,6 +324,15 @@ KINDS = {
 }
 
 
+def add_arrows(
+    scene: Any, name: str, color: Color, thin: float, points: Array | None = None
+) -> Any:
+    """Add arrows (n, 2, 3) with shafts of a radius; hidden ones if there are no points yet."""
+    shape = {"shaft_radius": thin, "head_radius": 3.0 * thin, "head_length": 8.0 * thin}
+    first = np.zeros((1, 2, 3), np.float32) if points is None else points
+    return scene.add_arrows(name, first, color, visible=points is not None, **shape)
+
+
 class ScrewLayer:
     """The screws of one kind, for all bodies or constraints."""
 
@@ -369,14 +378,7 @@ class ScrewLayer:
     def _add(self, arrows: Array, coils: Array, color: Color) -> None:
         thin = 0.0035 * self.size
         self.nodes.append(
-            self.scene.add_arrows(
-                f"/screws/{self.kind}/arrows",
-                arrows,
-                color,
-                shaft_radius=thin,
-                head_radius=3.2 * thin,
-                head_length=9 * thin,
-            )
+            add_arrows(self.scene, f"/screws/{self.kind}/arrows", color, thin, arrows)
         )
         if len(coils):
             name = f"/screws/{self.kind}/coils"
@@ -460,15 +462,7 @@ class ContactLayer:
                 **options,
             )
         thin = 0.0045 * size
-        self.arrows = scene.add_arrows(
-            "/contacts/forces",
-            np.zeros((1, 2, 3), np.float32),
-            CONTACT,
-            shaft_radius=thin,
-            head_radius=2.8 * thin,
-            head_length=7 * thin,
-            visible=False,
-        )
+        self.arrows = add_arrows(scene, "/contacts/forces", CONTACT, thin)
 
     def show(self, on: bool) -> None:
         """Show or hide all of it; arrows appear with `draw`."""

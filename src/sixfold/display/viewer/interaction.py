@@ -16,7 +16,7 @@ from sixfold.control.ik import inverse_kinematics
 from sixfold.display.scene.figure import wxyz
 from sixfold.display.scene.record import Record
 from sixfold.display.scene.surfaces import FORCE, Array
-from sixfold.display.viewer.drawing import State
+from sixfold.display.viewer.drawing import State, add_arrows
 from sixfold.errors import NotApplicableError, OptionError
 from sixfold.model import Model
 from sixfold.quantities.configurations import difference
@@ -442,15 +442,7 @@ class Grip:
         """
         self.player, self.size = player, size
         thin = 0.006 * size
-        self.arrow = scene.add_arrows(
-            "/pull",
-            np.zeros((1, 2, 3), np.float32),
-            FORCE,
-            shaft_radius=thin,
-            head_radius=2.6 * thin,
-            head_length=6 * thin,
-            visible=False,
-        )
+        self.arrow = add_arrows(scene, "/pull", FORCE, thin)
 
     def attach(self, surfaces: Sequence[Any], bodies: Sequence[int]) -> None:
         """Let the left button drag surfaces of bodies; those of the base stay where they are."""
