@@ -12,7 +12,7 @@ from sixfold.arrays import Array, Shape
 from sixfold.control.linearize import Linearization
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError
 from sixfold.lazy import optional
-from sixfold.runtime import Argument, checked_array, enough_memory
+from sixfold.runtime import Argument, checked_array, enough_memory, finite_floats
 from sixfold.show import fields_line
 from sixfold.simulation.arguments import step_length
 
@@ -194,16 +194,8 @@ def _systems(function: str, A: Any, B: Any, axes: int) -> tuple[Array, Array, Sh
 
 def finite(function: str, name: str, value: Any) -> Array:
     """Return finite numbers."""
-    where = f"{function}: argument '{name}'"
-    fix = "pass a NumPy array of real, finite numbers"
     array = checked_array(function, name, Argument(value, (), "numbers"))
-    try:
-        array = np.asarray(array, float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise NumberError(where, "real numbers", error, fix) from None
-    if not np.isfinite(array).all():
-        raise NumberError(f"{where} is not finite", "finite numbers", "NaN or infinity", fix)
-    return array
+    return finite_floats(f"{function}: argument '{name}'", array)
 
 
 def weight(function: str, name: str, value: Any, n: int) -> Array:

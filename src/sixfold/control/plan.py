@@ -29,7 +29,14 @@ from sixfold.errors import (
 from sixfold.model import Model
 from sixfold.quantities.dynamics import inverse_dynamics
 from sixfold.quantities.energies import kinetic_energy, potential_energy
-from sixfold.runtime import Argument, checked_array, enough_memory, in_order, require_model
+from sixfold.runtime import (
+    Argument,
+    checked_array,
+    enough_memory,
+    finite_floats,
+    in_order,
+    require_model,
+)
 from sixfold.runtime.quantity import refuse_constraints
 from sixfold.simulation.arguments import choice, step_length
 from sixfold.simulation.trajectory import Trajectory
@@ -244,18 +251,7 @@ def _points(model: Model, waypoints: Any) -> Array:
     if given.ndim != 2 or len(given) < 2:
         fix = "give two configurations or more, one a row"
         raise ShapeError(NAME, "waypoints", f"(n, {model.nq}) with n >= 2", given.shape, fix)
-    return _finite("waypoints", given)
-
-
-def _finite(name: str, given: Any) -> Array:
-    try:
-        array = np.asarray(given, float)
-    except (TypeError, ValueError) as error:
-        raise NumberError(f"{NAME}: argument '{name}'", "numbers", error, "pass floats") from None
-    if not np.isfinite(array).all():
-        where = f"{NAME}: argument '{name}'"
-        raise NumberError(where, "finite numbers", "NaN or infinity", "leave such rows out")
-    return array
+    return finite_floats(f"{NAME}: argument 'waypoints'", given)
 
 
 def _limit(model: Model, name: str, given: Any, otherwise: Array | None) -> Array:
@@ -288,7 +284,8 @@ def _knots(points: Array, times: Any, speed: Array) -> tuple[Array, float | None
             )
         at, duration = np.concatenate([[0.0], np.cumsum(lengths)]), None
     else:
-        at = _finite("times", checked_array(NAME, "times", Argument(times, (), "times")))
+        given = checked_array(NAME, "times", Argument(times, (), "times"))
+        at = finite_floats(f"{NAME}: argument 'times'", given)
         if at.shape != (len(points),):
             fix = "give one time for each waypoint"
             raise ShapeError(NAME, "times", f"({len(points)},)", at.shape, fix)

@@ -38,7 +38,7 @@ from sixfold.model import Model
 from sixfold.model.validate import numbers_of
 from sixfold.quantities import readings
 from sixfold.quantities.kinematics import at_point
-from sixfold.runtime import Argument, Names, checked_array, names_along
+from sixfold.runtime import Argument, Names, checked_array, finite_floats, names_along
 from sixfold.runtime.quantity import locate
 from sixfold.scalar import ZERO, Scalar, atan2, if_positive, sqrt, total
 from sixfold.spatial import Motion, Transform, Vector3, rotations
@@ -221,16 +221,7 @@ class Target(ABC):
         what = f"{type(self).__name__} of '{self.name}'"
         argument = Argument(getattr(self, self.holds), self.shape(model), "the goal")
         argument = replace(argument, labels=self.names(model))
-        given = checked_array(function, what, argument)
-        try:
-            array = np.asarray(given, np.float64)
-        except (TypeError, ValueError) as error:
-            fix = "pass an array of floats"
-            raise NumberError(f"{function}: {what}", "real numbers", error, fix) from None
-        if not np.isfinite(array).all():
-            fix = "leave such rows out"
-            raise NumberError(f"{function}: {what}", "finite numbers", "NaN or infinity", fix)
-        return array
+        return finite_floats(f"{function}: {what}", checked_array(function, what, argument))
 
     def check(self, function: str) -> None:
         """Refuse weights and priorities that make no sense."""

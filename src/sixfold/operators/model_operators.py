@@ -44,7 +44,7 @@ from sixfold.runtime import (
     refuse_singular,
     require_model,
 )
-from sixfold.scalar import ZERO, Scalar
+from sixfold.scalar import ZERO, Scalar, dot
 from sixfold.spatial import Column
 
 Run = Callable[[Stack], Stack]
@@ -123,6 +123,22 @@ class Maker:
         )
         return forth
 
+    def with_transpose(
+        self,
+        names: tuple[str, str],
+        spaces: tuple[Space, Space],
+        run: Run,
+        run_back: Run,
+        whole: Any,
+    ) -> BlockOperator:
+        """Return an operator that knows its transpose, from what both do and its blocks."""
+        (name, latex), (takes, gives) = names, spaces
+        back: BlockOperator
+        forth = self(name, latex, takes, gives, run, whole, lambda: back)
+        more = (run_back, lambda: whole().T, lambda: forth)
+        back = self(f"{name}^T", f"{latex}^T", DUAL[gives], DUAL[takes], *more)
+        return forth
+
     def diagonal(self, name: str, takes: Space, gives: Space, blocks: Stack) -> BlockOperator:
         """Return a block diagonal, for example of joint maps (6 x n_i)."""
 
@@ -135,11 +151,7 @@ class Maker:
         def run_back(x: Stack) -> Stack:
             return {i: blocks[i].T @ x[i] for i in x}
 
-        back: BlockOperator
-        forth = self(name, name, takes, gives, run, whole, lambda: back)
-        more = (run_back, lambda: whole().T, lambda: forth)
-        back = self(f"{name}^T", f"{name}^T", DUAL[gives], DUAL[takes], *more)
-        return forth
+        return self.with_transpose((name, name), (takes, gives), run, run_back, whole)
 
     def inertias(self, name: str, blocks: Stack) -> BlockOperator:
         """Return a block diagonal of symmetric matrices from motions to forces."""
@@ -159,7 +171,7 @@ class Maker:
         bodies = self.model.tree.bodies
 
         def run(x: Stack) -> Stack:
-            return {i: Column(_dot(row, x[i]) for row in R[i].rows) for i in x}
+            return {i: Column(dot(row, x[i]) for row in R[i].rows) for i in x}
 
         def solve(x: Stack) -> Stack:
             return {i: x[i] / R[i] for i in x}
@@ -199,23 +211,12 @@ class Maker:
         def run_back(x: Stack) -> Stack:
             return {i: blocks[i].T @ x[i] if tree.parent[i] else x[i] * ZERO for i in x}
 
-        back: BlockOperator
-        forth = self(name, latex, MOTIONS, MOTIONS, run, whole, lambda: back)
-        more = (run_back, lambda: whole().T, lambda: forth)
-        back = self(f"{name}^T", f"{latex}^T", FORCES, FORCES, *more)
-        return forth
+        return self.with_transpose((name, latex), (MOTIONS, MOTIONS), run, run_back, whole)
 
 
 def units(n: int) -> tuple[tuple[Scalar, ...], ...]:
     """Return the rows of an identity."""
     return tuple(tuple(1.0 if r == c else ZERO for c in range(n)) for r in range(n))
-
-
-def _dot(row: tuple[Scalar, ...], x: Column) -> Scalar:
-    total: Scalar = ZERO
-    for a, b in zip(row, x, strict=True):
-        total = total + a * b
-    return total
 
 
 class Step(NamedTuple):

@@ -243,6 +243,20 @@ def checked_array(function: str, name: str, given: Argument) -> Array:
             raise NumberError(where, "numbers below 1e308", error, "scale the values") from None
 
 
+def finite_floats(where: str, array: Any) -> Array:
+    """Return an array as finite floats; `where` names it in messages."""
+    try:
+        floats = np.asarray(array, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise NumberError(where, "real numbers", error, "pass an array of floats") from None
+    bad = np.argwhere(~np.isfinite(floats))
+    if len(bad):
+        place = f"{where} is not finite{f' at {bad[0].tolist()}' if bad[0].size else ''}"
+        fix = "leave such rows out, or correct them"
+        raise NumberError(place, "finite numbers", floats[tuple(bad[0])], fix)
+    return floats
+
+
 def _plain_array(function: str, name: str, given: Argument) -> Array:
     """Return what was passed as a NumPy array."""
     if type(given.value) is np.ndarray:
