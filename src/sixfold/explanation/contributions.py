@@ -74,7 +74,7 @@ class Contributions:
         return replace(self, joints=joints, contributions=parts, total=self.total[kept])
 
     def __repr__(self) -> str:
-        """Say what it is in one line; print the object for a table."""
+        """Return one line; print the object for a table."""
         about = f"{self.quantity} of '{visible(self.model.name)}'"
         if len(self.joints) > 1:
             return f"<{about}: {len(self.joints)} joint forces, {len(self.bodies)} bodies>"
@@ -198,7 +198,7 @@ def split(model: Model, state: Mapping[str, Array], frame: str) -> Array:
         while i:
             tau[i] = S[i].T @ wrench
             wrench, i = Xup[i].T @ wrench, tree.parent[i]
-        rows = _gathered(model, tau, len(on))
+        rows = _to_coordinates(model, tau, len(on))
         squares = rows[:, 4:].sum(axis=1)
         products = rows[:, 3] - squares
         # a difference at rounding level is no Coriolis force
@@ -222,10 +222,10 @@ def _add_joints(model: Model, q: Table, qd: Table, qdd: Table, parts: Array) -> 
         own = {cause: passive_force(only, i, q[i], qd[i]) for cause, only in alone.items()}
         for cause, force in (own | {"armature": tree.armature[i] * qdd[i]}).items():
             tau = tree.zero_velocities() | {i: force}
-            parts[:, i - 1, CAUSES.index(cause)] = _gathered(model, tau, 1)[:, 0]
+            parts[:, i - 1, CAUSES.index(cause)] = _to_coordinates(model, tau, 1)[:, 0]
 
 
-def _gathered(model: Model, tau: Table, rows: int) -> Array:
+def _to_coordinates(model: Model, tau: Table, rows: int) -> Array:
     """Return forces of all joints as those of the model's coordinates, one column a row."""
     out = np.zeros((model.nv, rows))
     for k, force in enumerate(model.gather(tau)):

@@ -27,8 +27,8 @@ class BoundLetter(NamedTuple):
 
     letter: str
     meaning: str
-    value: Any  #: None where there is none.
-    missing: str  #: Why there is none, such as "pass v, a".
+    value: Any  #: None if `missing` says why.
+    missing: str  #: Why it has no value, such as "pass v, a"; else empty.
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class SourceEquations:
     def letters(self) -> tuple[BoundLetter, ...]:
         """The letters that have a value for a model, in the order of the equations."""
         names = [(row.source, name) for row in self.rows for name in row.letters]
-        return tuple(self._bound(*each) for each in dict.fromkeys(names if self._in_full else ()))
+        return tuple(self._bind(*each) for each in dict.fromkeys(names if self._in_full else ()))
 
-    def _bound(self, source: str, name: str) -> BoundLetter:
+    def _bind(self, source: str, name: str) -> BoundLetter:
         meaning, needs, value = LETTERS[source][name]
         missing = [argument for argument in needs if getattr(self.state, argument, None) is None]
         if self.state is None or missing:
@@ -81,7 +81,7 @@ class SourceEquations:
         return len({(row.source, row.where) for row in self.rows}) == 1
 
     def __repr__(self) -> str:
-        """Say what it is in one line."""
+        """Return one line; print the object for the text."""
         bound = f" for '{visible(self.state.model.name)}'" if self.state else ""
         first = _name(self.rows[0])
         if self._in_full:
@@ -94,25 +94,25 @@ class SourceEquations:
             several = len({row.source for row in self.rows}) > 1
             places = [_name(row) if several else row.where for row in self.rows]
             says = [f"{row.says}{'  [note]' if row.note else ''}" for row in self.rows]
-            return "\n".join(_wrapped(f"{x}  ", y) for x, y in zip(places, says, strict=True))
+            return "\n".join(_wrap(f"{x}  ", y) for x, y in zip(places, says, strict=True))
         title = self.rows[0].title.replace("*", "")
-        parts = [_wrapped("", f"{_name(self.rows[0])}: {title}")]
+        parts = [_wrap("", f"{_name(self.rows[0])}: {title}")]
         for row in self.rows:
-            parts.append("\n" + _wrapped("    ", row.says))
+            parts.append("\n" + _wrap("    ", row.says))
             if row.note:
-                parts.append(_wrapped("  note     ", row.note))
+                parts.append(_wrap("  note     ", row.note))
             if row.page:
-                parts.append(_wrapped("  page     ", f"docs/{row.page}"))
-            parts += [_wrapped("  function ", name) for name in row.functions]
+                parts.append(_wrap("  page     ", f"docs/{row.page}"))
+            parts += [_wrap("  function ", name) for name in row.functions]
             for address in row.tests:
                 file, _, name = address.partition("::")
-                parts += [_wrapped("  test     ", f"{file}::"), _wrapped(" " * 13, name)]
+                parts += [_wrap("  test     ", f"{file}::"), _wrap(" " * 13, name)]
         if self.letters:
             about = f" for '{visible(self.state.model.name)}'" if self.state else ""
             parts.append(f"\nLetters{about}")
         for each in self.letters:
             missing = f" ({each.missing})" if each.missing else ""
-            parts.append(_wrapped(f"  {each.letter:<9} ", each.meaning + missing))
+            parts.append(_wrap(f"  {each.letter:<9} ", each.meaning + missing))
             if each.value is not None:
                 parts.append("\n".join(f"            {line}" for line in _lines(each.value)))
         return "\n".join(parts)
@@ -127,7 +127,7 @@ def _name(row: Row) -> str:
     return f"{row.source} {row.where}"
 
 
-def _wrapped(start: str, text: str) -> str:
+def _wrap(start: str, text: str) -> str:
     """Return a text in lines of WIDTH columns; those after the first are indented."""
     far = " " * (len(start) if len(start) < 16 else 11)
     whole = {"break_on_hyphens": False, "break_long_words": False}
