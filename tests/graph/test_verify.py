@@ -133,7 +133,7 @@ def test_a_damaged_plan_does_not_verify():
         "in no piece": {"pieces": (*right.pieces[:-1], last[:-1])},
         "computed twice": {"pieces": (*right.pieces[:-1], (*last, last[0]))},
         "reads node": {"pieces": swapped(right.pieces)},
-        "none of": {"slots": right.slots - 1},
+        "not one of": {"slots": right.slots - 1},
         "does not fit": {"results": right.results[1:]},
         "among its group": {"angles": (replace(group, first=group.first + 1), *right.angles[1:])},
         "not in slot": {"results": right.results[::-1]},
