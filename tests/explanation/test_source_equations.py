@@ -246,10 +246,19 @@ def test_letters_without_what_they_need_say_so():
     assert "(pass v, a)" in str(found)
 
 
+@pytest.mark.parametrize(("name", "axes"), [("tree10", "inertial"), ("floating base", "body")])
+def test_letters_of_operators_say_in_which_axes_they_are(name, axes):
+    model = MODELS[name]
+    text = str(sf.explain("Concurrent Dynamics (18c)", model, sf.random_state(model, seed=1)[0]))
+    assert f"Letters for '{model.name}', in {axes} axes" in text
+
+
 def test_letters_of_operators_are_not_for_models_with_couplings():
     model = coupled()
     found = sf.explain("Concurrent Dynamics (18c)", model, np.zeros(model.nq))
-    assert {each.missing for each in found.letters} == {"not for models with couplings"}
+    (why,) = {each.missing for each in found.letters}
+    assert "model 'coupled' with couplings" in why and why in " ".join(str(found).split())
+    assert sf.explain("Featherstone (8)", model, np.zeros(model.nq))["H"].shape == (1, 1)
 
 
 def coupled():

@@ -55,8 +55,8 @@ class SourceEquations:
             return BoundLetter(name, meaning, None, f"pass {', '.join(wanted)}")
         try:
             return BoundLetter(name, meaning, value(self.state), "")
-        except NotApplicableError:
-            return BoundLetter(name, meaning, None, "not for models with couplings")
+        except NotApplicableError as error:
+            return BoundLetter(name, meaning, None, str(error).splitlines()[0])
 
     def __getitem__(self, letter: str) -> Any:
         """Return the value of a letter."""
@@ -109,6 +109,8 @@ class SourceEquations:
                 parts += [_wrap("  test     ", f"{file}::"), _wrap(" " * 13, name)]
         if self.letters:
             about = f" for '{visible(self.state.model.name)}'" if self.state else ""
+            if self.rows[0].source == "Concurrent Dynamics" and list(self):
+                about += f", in {self.state.operators.axes} axes" if self.state else ""
             parts.append(f"\nLetters{about}")
         for each in self.letters:
             missing = f" ({each.missing})" if each.missing else ""
