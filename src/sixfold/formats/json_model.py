@@ -12,7 +12,7 @@ from typing import Any
 
 from sixfold.errors import ModelError, NotApplicableError, UnknownNameError
 from sixfold.formats.json_nodes import Document, Node
-from sixfold.formats.xml import excerpt
+from sixfold.formats.xml import excerpt, reason
 from sixfold.model import (
     STANDARD_JOINTS,
     Body,
@@ -163,12 +163,6 @@ def read_origin(node: Node) -> Transform:
     none = (0.0, 0.0, 0.0)
     xyz, rpy = (fields[key].numbers(3) if key in fields else none for key in ("xyz", "rpy"))
     return Transform(rpy_to_rotation(rpy), Vector3(*map(exact, xyz)))
-
-
-def reason(error: Exception) -> tuple[str, str]:
-    """Return what an error says and its fix."""
-    what, _, fix = str(error).partition("\n  fix: ")
-    return what, fix or "correct the file"
 
 
 def plain_joint(joint: Joint, name: str, known: Joints = JOINTS) -> Plain:

@@ -86,9 +86,10 @@ def load(
         text = os.fspath(source)
     except Exception:  # no path, or an object whose own path fails
         text = ""
-    if not isinstance(text, str) or not isinstance(source, (str, os.PathLike)):
+    if not isinstance(text, str) or not isinstance(source, (str, os.PathLike)) or not text:
         fix = "pass a path, or a name that `sixfold robots` lists"
-        raise ArgumentError("load", "a path or the name of a robot", source, fix)
+        where = "load: argument 'source'"
+        raise ArgumentError(where, "a path or the name of a robot", source, fix)
     _refuse_content(text)
     # options are read before the file, so that a mistake costs nothing
     folders = _folder_names(package_dirs)
@@ -115,7 +116,8 @@ def _refuse_content(text: str) -> None:
     begin = text.lstrip("\ufeff \t\r\n")[:60]
     if begin.startswith(("<", "{")):
         got = f"a text of {len(text):,} characters that begins with {begin[:40]!r}"
-        fix = "write it to a file first: pathlib.Path('robot.urdf').write_text(text)"
+        suffix = "urdf" if begin.startswith("<") else "json"
+        fix = f"write it to a file first: pathlib.Path('robot.{suffix}').write_text(text)"
         where = "load: argument 'source' is what a file holds"
         raise NumberError(where, "the path of a file, or the name of a robot", got, fix)
 

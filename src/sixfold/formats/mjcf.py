@@ -44,7 +44,7 @@ from sixfold.formats.mjcf_document import (
     read_reference,
     resolve_inside,
 )
-from sixfold.formats.xml import excerpt
+from sixfold.formats.xml import excerpt, reason
 from sixfold.lazy import optional
 from sixfold.model import ContactOptions, Model, lock_joints
 from sixfold.spatial import Vector3
@@ -211,9 +211,8 @@ def _mesh_bytes(document: Document, source: MeshFile, body: str) -> bytes:
     try:
         return read_reference(path, source.place, f"mesh file '{excerpt(name)}'")
     except RobotFileError as error:
-        what = str(error).partition("\n")[0].partition(f":{source.place.line}: ")[2]
         raise RobotFileError(
-            f"{what}, and the inertia of {body} is computed from it",
+            f"{error.what}, and the inertia of {body} is computed from it",
             file=source.place.file,
             line=source.place.line,
             element="<mesh>",
@@ -509,7 +508,7 @@ def _left_out(forces: list[str], document: Document) -> RobotFileError:
 
 def _model_error(error: ModelError, m: Any, document: Document) -> RobotFileError:
     """Say in which file a model was refused, and at which body's line."""
-    what, _, fix = str(error).partition("\n  fix: ")
+    what, fix = reason(error)
     line = 1
     for label, place in zip(range(1, m.nbody), document.bodies, strict=False):
         if f"'{m.body(label).name}'" in what:

@@ -269,9 +269,8 @@ def read_reference(path: Path, place: Place, called: str) -> bytes:
     try:
         return read(path)
     except RobotFileError as error:
-        what = str(error).partition("\n")[0].partition(": ")[2]
         raise RobotFileError(
-            f"{called}: {what}", file=place.file, line=place.line, fix="check the name"
+            f"{called}: {error.what}", file=place.file, line=place.line, fix="check the name"
         ) from None
 
 

@@ -111,7 +111,7 @@ def _check(model: Model, data: bytes, read: Callable[[bytes], Model], suffix: st
         if read(data) == model:
             return
     except RobotFileError as error:
-        reason = str(error).partition("\n")[0].partition(": ")[2]
+        reason = ": ".join(part for part in (error.element, error.what) if part)
     fix = 'save it as JSON: sixfold.save(model, "robot.json")'
     raise NotApplicableError(
         f"a {suffix} file",

@@ -17,7 +17,7 @@ from sixfold.formats.urdf_elements import (
     pictures,
     read_joint,
 )
-from sixfold.formats.xml import LARGEST, Element, Fields, Notes, excerpt
+from sixfold.formats.xml import LARGEST, Element, Fields, Notes, excerpt, reason
 from sixfold.model import Fixed, Free, Geometry, Link, Model, ModelBuilder, SourceInfo
 from sixfold.scalar import exact
 from sixfold.spatial import ZERO3, Inertia, Transform, Vector3
@@ -355,8 +355,8 @@ def _add(builder: ModelBuilder, joint: UrdfJoint, links: dict[str, UrdfLink]) ->
             **joint.properties,
         )
     except ModelError as error:
-        what, fix = _reason(error)
-        joint.fail(what, fix)
+        what, fix = reason(error)
+        joint.fail(what.split("': ", 1)[-1], fix)
 
 
 def _plane(normal: Vector3) -> Transform | None:
@@ -383,8 +383,8 @@ def _build_model(
     try:
         model = builder.build(extra_fields)
     except (ModelError, UnknownNameError) as error:
-        what, fix = _reason(error)
-        robot.fail(what, fix)
+        what, fix = reason(error)
+        robot.fail(what.split("': ", 1)[-1], fix)
     # products of ratios along a chain may overflow
     for coupling in model.couplings:
         numbers = (coupling.offset, *(ratio for _, ratio in coupling.terms))
@@ -396,12 +396,6 @@ def _build_model(
                 expected=f"at most {LARGEST:g} in size",
             )
     return model
-
-
-def _reason(error: Exception) -> tuple[str, str]:
-    """Return what a message of the builder says, and its fix, without the place."""
-    what, _, fix = str(error).partition("\n  fix: ")
-    return what.split("': ", 1)[-1], fix or "correct the file"
 
 
 def _geometries(

@@ -197,6 +197,12 @@ def excerpt(text: object) -> str:
     return flat if len(cut) <= SHOWN else flat[:SHOWN] + "..."
 
 
+def reason(error: Exception) -> tuple[str, str]:
+    """Return what a message of the model builder says, and its fix."""
+    what, _, fix = str(error).partition("\n  fix: ")
+    return what, fix or "correct the file"
+
+
 _DECLARATION = re.compile(rb"<\?xml\s[^<>]{0,200}\?>")
 _ENCODING = re.compile(rb"encoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
 _LONE_AMPERSAND = re.compile(rb"&(?!(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|\w{1,32});)")
