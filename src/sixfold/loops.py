@@ -93,7 +93,8 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
     try:
         start = np.asarray(start, np.float64)
         if not np.isfinite(start).all():
-            raise StateError("assemble: argument 'q'", "finite numbers", "others", "give a guess")
+            got, fix = "NaN or infinity", "pass a guess of finite coordinates"
+            raise StateError("assemble: argument 'q'", "finite numbers", got, fix)
         # one row for each guess; a zero step normalises quaternions
         flat = integrate(model, start.reshape(-1, model.nq), np.zeros(model.nv))
         return _close(model, flat, moving).reshape(start.shape)
@@ -425,7 +426,8 @@ def _refuse_unknown(need: Array, J: Array) -> None:
     """Refuse states without finite forces or rows: none of their parts is a least one."""
     if not (np.isfinite(need).all() and np.isfinite(J).all()):
         fix = "leave out states that are NaN or infinite"
-        raise StateError("actuator_forces: arguments 'q/v/a'", "finite numbers", "others", fix)
+        where, got = "actuator_forces: arguments 'q/v/a'", "NaN or infinity"
+        raise StateError(where, "finite numbers", got, fix)
 
 
 def _refuse_broken(J: Array, a: Array, gamma: Array) -> None:

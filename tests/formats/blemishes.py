@@ -249,21 +249,21 @@ XML = (
         AXIS,
         '<Axis xyz="0 1 0"/>',
         "20: joint 'j': <Axis> is in capitals; it is read as <axis>",
-        "write it small",
+        "write it in lower case",
     ),
     Blemish(
         "link in capitals",
         '<link name="a"/>',
         '<LINK name="a"/>',
         "3: <robot>: <LINK>: is in capitals; it is read as <link>",
-        "write it small",
+        "write it in lower case",
     ),
     Blemish(
         "attribute in capitals",
         '<mass value="2"/>',
         '<mass Value="2"/>',
         f"7: {WEIGHT}<mass>: attribute 'Value' is in capitals; it is read as 'value'",
-        "write it small",
+        "write it in lower case",
     ),
 )
 
@@ -383,7 +383,7 @@ NUMBERS = (
         'type="revolute"',
         'type="Revolute"',
         "16: joint 'j': the joint type 'Revolute' is not one of URDF; it is read as 'revolute'",
-        "choose one of the types",
+        "did you mean 'revolute'",
     ),
     Blemish(
         "master that is not there",

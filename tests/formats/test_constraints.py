@@ -206,7 +206,7 @@ def test_loops_are_refused_with_path_and_line(urdf, tmp_path, change, what):
         (
             {"type": "rolling", "body_a": "world", "body_b": "crank", "radius": 1}
             | {"shape": "egg"},
-            "constraints[1].shape: is not known",
+            "constraints[1].shape: the shape is not known",
         ),
     ],
 )

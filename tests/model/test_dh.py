@@ -155,7 +155,7 @@ def test_a_row_that_is_not_one_is_named(row):
 
 @pytest.mark.parametrize("row", [(1, 2, 3, 4, 2), (1, 2, 3, 4, 0.5), sf.DHRow(sigma=-1)])
 def test_sigma_is_zero_or_one(row):
-    with pytest.raises(sf.errors.ModelError, match=r"DH row 1: sigma = .*\n  fix: 0 for revolute"):
+    with pytest.raises(sf.errors.ModelError, match=r"DH row 1: sigma = .*\n  fix: give 0"):
         sf.from_dh([row])
 
 

@@ -123,7 +123,7 @@ def choose(node: Node, what: str, choices: Mapping[str, Any]) -> Any:
     if not isinstance(kind, str) or kind not in choices:
         node.fail(
             f"the {what} is not known",
-            f"choose one of the {what}s",
+            "correct its 'type'",
             expected=", ".join(choices),
             got=excerpt(repr(kind)),
         )
@@ -323,7 +323,10 @@ def _rolling(reader: _Reader, node: Node) -> Constraint:
     if shape not in ROLLING_SHAPES:
         got = excerpt(repr(shape))
         fields["shape"].fail(
-            "is not known", "choose one", expected=" or ".join(ROLLING_SHAPES), got=got
+            "the shape is not known",
+            "correct the word",
+            expected=" or ".join(ROLLING_SHAPES),
+            got=got,
         )
     plane, body = fields["body_a"].text(), fields["body_b"].text()
     builder = reader.builder().add_rolling(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NoReturn
 
-from sixfold.errors import RobotFileError
+from sixfold.errors import RobotFileError, near_names
 from sixfold.formats.xml import LARGEST, excerpt
 
 Path = tuple[str | int, ...]
@@ -104,7 +104,10 @@ class Node:
     def wrong(self, expected: str) -> NoReturn:
         """Raise an error about the type of this value."""
         self.fail(
-            "has the wrong type", "correct it", expected=expected, got=excerpt(repr(self.value))
+            "has the wrong type",
+            "correct the value",
+            expected=expected,
+            got=excerpt(repr(self.value)),
         )
 
     def fields(self, keys: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Node]:
@@ -116,10 +119,14 @@ class Node:
         known = (*keys, *optional)
         unknown = [key for key in self.value if key not in known]
         if missing:
-            self.fail(f"has no '{missing[0]}'", "add it", expected=", ".join(known))
+            self.fail(
+                f"has no '{missing[0]}'", f"write the key '{missing[0]}'", expected=", ".join(known)
+            )
         if unknown:
             at = Node(self.doc, None, (*self.path, unknown[0]))
-            at.fail("the key is not known", "remove it", expected=", ".join(known))
+            near = near_names(unknown[0], known)
+            fix = f"did you mean {', '.join(map(repr, near))}?" if near else "remove it"
+            at.fail("the key is not known", fix, expected=", ".join(known))
         given = (key for key in known if key in self.value)
         return {key: Node(self.doc, self.value[key], (*self.path, key)) for key in given}
 
@@ -130,7 +137,7 @@ class Node:
         if n is not None and len(self.value) != n:
             self.fail(
                 "the list has the wrong length",
-                "give as many as expected",
+                "add or remove entries",
                 expected=str(n),
                 got=str(len(self.value)),
             )

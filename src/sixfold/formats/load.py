@@ -245,7 +245,7 @@ def _folder_names(folders: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
         return tuple(os.fspath(folder) for folder in islice(folders, 10_000))
     except Exception:  # no paths, or objects whose own paths fail
         fix = 'pass a list of folders such as ["~/ros/src"]'
-        raise ArgumentError("load: package_dirs", "paths", folders, fix) from None
+        raise ArgumentError("load: option 'package_dirs'", "paths", folders, fix) from None
 
 
 def _lock(model: Model, lock: Locks) -> Model:

@@ -270,7 +270,10 @@ def read_reference(path: Path, place: Place, called: str) -> bytes:
         return read(path)
     except RobotFileError as error:
         raise RobotFileError(
-            f"{called}: {error.what}", file=place.file, line=place.line, fix="check the name"
+            f"{called}: {error.what}",
+            file=place.file,
+            line=place.line,
+            fix="correct the name, or put the file there",
         ) from None
 
 

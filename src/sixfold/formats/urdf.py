@@ -188,7 +188,7 @@ class UrdfReader:
         """Read one child of the root."""
         fields = Fields(self.robot.file, element, element.tag, self.robot)
         if element.tag.lower() in ("link", "joint") and element.tag.lower() != element.tag:
-            error = fields.error("is in capitals", "write it small")
+            error = fields.error("is in capitals", "write it in lower case")
             element.tag = element.tag.lower()
             self.notes.blemish(error, f"it is read as <{element.tag}>")
         # each kind of child has its reader; others are remarked

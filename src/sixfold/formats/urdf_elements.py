@@ -8,7 +8,7 @@ from functools import lru_cache
 from sys import float_info
 from typing import Any, NamedTuple, NoReturn
 
-from sixfold.errors import RobotFileError
+from sixfold.errors import RobotFileError, near_names
 from sixfold.formats.xml import NONE, Fields, Notes, excerpt
 from sixfold.model import (
     Box,
@@ -240,7 +240,8 @@ def _type(joint: Fields) -> str:
     """Return the type, by its usual name."""
     given = joint.text("type")
     kind = OTHER_NAMES.get(given.lower(), given.lower())
-    fix, listed = "choose one of the types", ", ".join(TYPES)
+    near, listed = near_names(given, TYPES), ", ".join(TYPES)
+    fix = f"did you mean {', '.join(map(repr, near))}?" if near else "correct the type"
     if kind not in (*TYPES, "spherical"):
         joint.fail("the joint type is not known", fix, expected=listed, got=f"{excerpt(given)!r}")
     if given not in TYPES:

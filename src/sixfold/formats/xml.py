@@ -428,7 +428,9 @@ class Fields:
                 notes.add(f"attribute '{excerpt(name)}' of <{element.tag}>", element.line)
 
     def _capitals(self, what: str, small: str, line: int) -> None:
-        self.repair(f"{what} is in capitals", f"it is read as {small}", "write it small", line=line)
+        self.repair(
+            f"{what} is in capitals", f"it is read as {small}", "write it in lower case", line=line
+        )
 
     def _second(self, first: Fields, second: Element, loose: bool) -> None:
         """Forgive a second element of a kind that may stand once, where it changes nothing."""
@@ -461,7 +463,7 @@ class Fields:
         if value is None:
             self.fail(f"has no attribute '{attribute}'", f'write {attribute}="..."')
         if not value.strip(_BLANKS):
-            self.fail(f"attribute '{attribute}' is empty", "give it a name")
+            self.fail(f"attribute '{attribute}' is empty", f'write {attribute}="..."')
         self._no_macro(attribute, value)
         return value
 

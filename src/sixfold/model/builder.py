@@ -629,7 +629,9 @@ class ModelBuilder(ConstraintBuilder):
                 carried[name] = (carrier, X @ before)
         except CycleError as error:
             where = f"frame '{error.args[1][0]}'"
-            raise ModelError(where, "frames carry each other in a loop", "break the loop") from None
+            raise ModelError(
+                where, "frames carry each other in a loop", "attach one of them to a body"
+            ) from None
         return carried
 
     def _resolve_couplings(self, bodies: list[Body]) -> tuple[Coupling, ...]:
@@ -647,7 +649,11 @@ class ModelBuilder(ConstraintBuilder):
                         "couple joints of one freedom",
                     )
             if number[follower] in law:
-                raise ModelError(f"joint '{follower}'", "is coupled twice", "give one coupling")
+                raise ModelError(
+                    f"joint '{follower}'",
+                    "is coupled twice",
+                    "name all of its masters in one call of couple",
+                )
             total: dict[int, float] = {}
             for master, ratio in terms:
                 total[number[master]] = total.get(number[master], 0.0) + ratio

@@ -191,7 +191,7 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
         joints = (joints,)
     if not isinstance(joints, Iterable):
         fix = "pass joint names, or {joint name: position}"
-        raise ModelError("lock_joints", f"got {type(joints).__name__}", fix)
+        raise ModelError("lock_joints", f"joints is {quote(joints)}", fix)
     number = {name: k for k, name in enumerate(model.joint_names)}
     given: dict[str, Any] = {}
     try:
@@ -200,7 +200,7 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
         )
     except Exception:  # an iterator's own complaint, or something that cannot be a key
         fix = "pass joint names, or {joint name: position}"
-        raise ModelError("lock_joints", f"got {quote(joints)}", fix) from None
+        raise ModelError("lock_joints", f"joints is {quote(joints)}", fix) from None
     for name, position in listed.items():
         if not isinstance(name, str) or name not in number:
             raise UnknownNameError("joint", name, number, where=f"model '{model.name}'")
@@ -287,7 +287,7 @@ def replace_inertias(model: Model, inertias: Mapping[str, Inertia]) -> Model:
     require_model("replace_inertias", model)
     if not isinstance(inertias, Mapping):
         fix = "pass {body name: Inertia}"
-        raise ModelError("replace_inertias", f"got {type(inertias).__name__}", fix)
+        raise ModelError("replace_inertias", f"inertias is {quote(inertias)}", fix)
     bodies = list(model.bodies)
     for name, inertia in inertias.items():
         # links that were merged into another body are frames now
@@ -416,7 +416,8 @@ def rename(
     where = f"renaming in model '{model.name}'"
     for given in (names, joints, bodies):
         if not isinstance(given, Mapping | None):
-            raise ModelError(where, f"got {type(given).__name__}", "pass {old name: new name}")
+            what = f"names are {quote(given)}"
+            raise ModelError(where, what, "pass a dictionary {old name: new name}")
     of_joints, of_bodies = dict(joints or {}), dict(bodies or {})
     known_joints = set(model.joint_names)
     known_bodies = {*model.body_names, *model.frame_names, model.base_name}

@@ -190,7 +190,9 @@ class ImpactPoint:
         normal = _three("normal", self.normal)
         length = math.hypot(*normal)
         if not 0 < length < math.inf:
-            raise ModelError(_WHERE, f"normal {normal} has no direction", "give a vector that has")
+            raise ModelError(
+                _WHERE, f"normal {normal} has no direction", "give a vector that is not zero"
+            )
         self._set("normal", tuple(x / length + 0.0 for x in normal))
         # restitution is finite and at most 1; infinite friction holds the point
         e, mu = (

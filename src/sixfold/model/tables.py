@@ -163,7 +163,7 @@ def _row(n: int, given: DHRow | Sequence[float]) -> DHRow:
     # sigma says what moves: theta or d
     a, alpha, d, theta, *sigma = numbers
     if sigma and sigma[0] not in (0.0, 1.0):
-        raise ModelError(f"DH row {n}", f"sigma = {sigma[0]}", "0 for revolute, 1 for prismatic")
+        raise ModelError(f"DH row {n}", f"sigma = {sigma[0]}", "give 0 (revolute) or 1 (prismatic)")
     if isinstance(given, DHRow):
         return replace(given, a=a, alpha=alpha, d=d, theta=theta, sigma=int(sigma[0]))
     return DHRow(a, alpha, d, theta, int(sigma[0]) if sigma else 0)

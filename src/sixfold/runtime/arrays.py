@@ -367,7 +367,9 @@ def _number_list(one: Any) -> list[Any]:
 def _check_objects(where: str, array: Array) -> None:
     for x in array.flat:
         if isinstance(x, _REFUSED) or (isinstance(x, Complex) and not isinstance(x, Real)):
-            raise NumberError(where, "real numbers", f"{type(x).__name__} objects", "convert them")
+            raise NumberError(
+                where, "real numbers", f"{type(x).__name__} objects", "convert them to floats"
+            )
         # numbers are what sin takes; units, strings and complex numbers are not
         try:
             float(x) if is_plain(x) else sin(x)

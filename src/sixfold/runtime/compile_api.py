@@ -104,7 +104,8 @@ def compile(
     name, shapes, names = bound.name, bound.shapes, list(bound.shapes)
     # forms are those of the library's own functions
     if form is not None and derivative is not None:
-        raise OptionError("compile", "form", "nothing, with a derivative", form)
+        fix = "leave one of them out"
+        raise NotApplicableError("compile: option 'form'", "a call with derivative=...", fix)
     if form is not None:
         return _in_form(bound.function, name, shapes, kind, form)
     # differentiate with respect to an argument, or along the tangent space of q

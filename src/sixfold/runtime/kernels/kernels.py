@@ -338,6 +338,7 @@ def user_kernel(
         layout = llvm.Layout(tuple(shapes), outputs, dtype)
         if not llvm.has_machine_code(program):
             missing = sorted(program.names() - llvm.SUPPORTED)
-            raise NotImplementedError(f"{name}: no machine code for {', '.join(missing)} yet")
+            fix = "write the function with operations that have machine code"
+            raise NotApplicableError(f"machine code of {name}", ", ".join(missing), fix)
         kernel, _ = llvm.build(name, program, layout, doc=function.__doc__ or "")
     return kernel
