@@ -328,9 +328,7 @@ class OperationalSpace:
         direction in which the joints cannot move the frame.  Directions are the columns of (...,
         k, k) over the rows of the task, turns in units of 1 / 0.3 rad.
         """
-        G = np.asarray(operational_space_mobility(self.model, q, self.frame, rows=self.rows))
-        G = G * np.outer(self._units, self._units)
-        w, axes = np.linalg.eigh(G)
+        w, axes = np.linalg.eigh(self._mobility(np.asarray(q)))
         eps = PROXIMAL_SHARE * w.mean(axis=-1, keepdims=True)
         return 1.0 - (eps / (np.maximum(w, 0.0) + eps)) ** PROXIMAL_STEPS, axes
 
@@ -339,6 +337,11 @@ class OperationalSpace:
         """Lengths that make turns and shifts comparable."""
         return np.array([TURN_LENGTH if r < 3 else 1.0 for r in self.rows])
 
+    def _mobility(self, q: Any) -> Any:
+        """Return J M^-1 J^T in these units."""
+        G = operational_space_mobility(self.model, q, self.frame, rows=self.rows)
+        return G * np.outer(self._units, self._units)
+
     def _chosen(self, x: Any) -> Any:
         """Return the rows of the task of six numbers, or of three for a point."""
         x = np.asarray(x)
@@ -346,16 +349,14 @@ class OperationalSpace:
 
     def _force(self, q: Any, b: Any) -> Any:
         """Return Lambda b by proximal steps."""
-        whole = operational_space_mobility(self.model, q, self.frame, rows=self.rows)
-        units, n = self._units, len(self.rows)
-        G = [[whole[r, c] * (units[r] * units[c]) for c in range(n)] for r in range(n)]
-        eps = sum(G[r][r] for r in range(n)) * (PROXIMAL_SHARE / n)
-        factors = ldl([[x + eps if r == c else x for c, x in enumerate(G[r])] for r in range(n)])
-        wanted = [x * unit for x, unit in zip(b, units, strict=True)]
-        F = [0.0] * n
+        G, n = self._mobility(q), len(self.rows)
+        eps = G.trace() * (PROXIMAL_SHARE / n)
+        factors = ldl(G + eps * np.eye(n))
+        wanted = b * self._units
+        F: Any = np.zeros(n)
         for _ in range(PROXIMAL_STEPS):
-            F = list(ldl_solve(*factors, [x + eps * f for x, f in zip(wanted, F, strict=True)]))
-        return np.array(F) * units
+            F = np.array(ldl_solve(*factors, wanted + eps * F))
+        return F * self._units
 
 
 @dataclass(frozen=True)
