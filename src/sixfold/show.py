@@ -69,6 +69,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "")
     # columns with content, and the first rows
     cells = [tuple(row) for row in rows]
     kept = [k for k in range(len(head)) if any(row[k] != "" for row in cells)]
+    # the first rows; the rest is counted
     shown = ["".join(_cell(row[k]) for k in kept) for row in cells[:MAX_ROWS]]
     rest = len(cells) - MAX_ROWS
     if rest > 0:
@@ -93,6 +94,7 @@ def matrix(name: str, values: Any) -> str:
 
 
 def _cell(value: Any, right: bool = False) -> str:
+    # numbers stand right, with four digits
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     style = RIGHT if number or right else LEFT
@@ -132,6 +134,7 @@ def _short(value: Any) -> str:
     if isinstance(value, np.ndarray):
         if value.size > MAX_ELEMENTS:
             return f"array {value.shape}"
+        # on one line, whatever NumPy makes of it
         text = np.array2string(value, precision=4, suppress_small=True, separator=", ")
         return " ".join(text.split())
     if isinstance(value, (float, np.floating)):
@@ -361,6 +364,7 @@ def _places(parent: list[int]) -> tuple[list[int], list[float]]:
 
 
 def _edge(x: list[float], y: list[float], a: int, b: int, names: list[str]) -> str:
+    # from behind the parent's name, with a bend where the rows differ
     start = min(x[a] + 12 + LETTER * len(names[a]), x[b] - 14)
     bend = x[b] - 12
     return (

@@ -122,6 +122,7 @@ def _output() -> Iterator[None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno == errno.EPIPE:
             raise _OutputError(PIPE_CLOSED) from None
+        # a full disk, or a device that is gone
         reason = visible(error.strerror or error)
         click.echo(f"error: the output cannot be written ({reason})", err=True)
         raise _OutputError(2) from None
@@ -130,6 +131,7 @@ def _output() -> Iterator[None]:
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Print warnings about a robot's file without the line of our own source that tells them."""
+    # only warnings about robot files are plain; others keep their source line
     usual = warnings.formatwarning
 
     def plain(message: Any, category: type[Warning], *place: Any, **more: Any) -> str:

@@ -108,6 +108,7 @@ def quadruped(
     from sixfold.learn.trot import side_pushes, trot
 
     robot = load("quadruped")
+    # what is going to happen, before it takes a while
     many = "1 push" if pushes == 1 else f"{pushes} pushes"
     click.echo(f"{seconds:g} s of trotting, {many} of {impulse:g} N s from the sides;")
     click.echo("every 20 ms, 384 sequences of 0.4 s with contact are tried in one kernel")
@@ -181,6 +182,7 @@ DURATION = 10.0
 
 def _motion(model: Model, report: str) -> None:
     """Simulate ten seconds under a controller and write the page that shows them."""
+    # published limits of known arms, else those of the model
     limit = np.array(TORQUES.get(model.name, model.effort_limit))
     # a tour by computed torque for arms; other robots are held at a pose
     planned = len(model.coordinates.additive) == model.nq and not model.constraints
@@ -193,6 +195,7 @@ def _motion(model: Model, report: str) -> None:
         f"ends {left:.1e} from its target"
     )
     if np.isfinite(limit).all():
+        # the largest share of any motor's limit
         used = (np.abs(motion.tau).max(axis=0) / limit).max()
         click.echo(f"  motors give at most {100 * used:.0f} % of their largest torques")
     path = display.write_report(report, model, motion)

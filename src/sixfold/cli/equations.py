@@ -63,6 +63,7 @@ def equations(
     from sixfold.identification import base_parameters
     from sixfold.symbolic import equations as closed_form
 
+    # one style at a time; explanations are text
     style = _pick_style(styles)
     where = f"{style}, which has no place for it"
     refuse_idle("--explain", style != "text", where, "ask for it without a style")
@@ -74,6 +75,7 @@ def equations(
             inertias=inertias,
             angle_tolerance=angle_tolerance,
         )
+    # each style has its own writer
     if style == "latex":
         click.echo(found.latex(terms, document=True), nl=False)
     elif style == "html":

@@ -88,6 +88,7 @@ def _constraints(model: Model) -> Iterator[str]:
     """Yield a line for each constraint, and what they leave."""
     if not model.constraints:
         return
+    # names by number; the base is -1
     bodies = {-1: visible(model.base_name)}
     bodies |= {k: visible(name) for k, name in enumerate(model.body_names)}
     for each in model.constraints:
@@ -180,6 +181,7 @@ def check(
         # the diagnosis lists them all
         warnings.simplefilter("ignore", RobotFileWarning)
         model = load(robot, constraints=constraints)
+    # the model by itself first, then every formulation against the others
     with working(f"examining {model.name}"):
         diagnosis = diagnose(model, samples=samples, seed=seed)
     with showing("formulations"):

@@ -95,6 +95,7 @@ def simulate(
     if view:
         optional("viser", "simulate --view")  # before a simulation that may take long
     model = load(robot)
+    # the start, then the motion at rest from there
     q0 = neutral(model) if start == "neutral" else random_state(model, seed=seed)[0]
     trajectory = run(
         model,
@@ -123,6 +124,7 @@ def simulate(
 
 def summary(trajectory: Trajectory) -> list[str]:
     """Return what happened and how fast it was computed, line by line."""
+    # a motion of no steps takes no time
     elapsed = max(trajectory.elapsed, 1e-9)
     return [
         *trajectory.summary(),
@@ -212,6 +214,7 @@ def _open_input(robot: str, body: str | None, floating: bool) -> tuple[Model, An
 def _with_shapes(model: Model) -> Model:
     """Return the same robot by its name, if there is one: a motion's file holds no meshes."""
     try:
+        # only if it is the same robot in every number
         same = load(model.name)
     except SixfoldError:
         return model
@@ -266,6 +269,7 @@ def sweep(
     from sixfold.sweeps import sweep as run
     from sixfold.sweeps.study_file import read_study
 
+    # what to run, over which rows, drawn how
     described = read_study(study, allow_code=allow_code)
     target = Path(out) if out is not None else Path(study).with_suffix(".html")
     with ExitStack() as stack:
@@ -283,6 +287,7 @@ def sweep(
             block=block,
             progress=True,
         )
+    # the page, and the same figures as a table in the terminal
     page = write_sweep_page(target, described, found)
     click.echo(
         f"{visible(described.title)}: {found.rows:,} rows in {found.seconds:.1f} s", nl=False

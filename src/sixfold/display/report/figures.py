@@ -69,6 +69,7 @@ def plot(
     style: Any = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none"}
     with matplotlib.rc_context(style):
         figure: Figure = figures.Figure(figsize=(8.0, 0.5 + 2.0 * len(lines)), layout="constrained")
+        # one panel below the other over the same time
         panels = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
         for panel, group in zip(panels, lines, strict=True):
             _panel(panel, times, group)
@@ -88,6 +89,7 @@ def _lines(trajectory: Any, model: Model | None) -> tuple[Any, list[Lines]]:
     t = _floats(trajectory, "t")
     found = []
     for name, title in (("q", "Positions"), ("v", "Velocities"), ("tau", "Joint forces")):
+        # arrays that are as long as the times
         values = _floats(trajectory, name)
         if values.ndim == 2 and len(values) == len(t) > 0:
             labels = tuple(f"{name}{k + 1}" for k in range(values.shape[1]))

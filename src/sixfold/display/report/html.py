@@ -120,6 +120,7 @@ def contact_forces(record: Record) -> list[Lines]:
     forces = given["contact_forces"]
     labels = tuple(f"contact {k}" for k in range(forces.shape[1]))
     if "contact_normals" in given:
+        # the part along the normal shows lift-off and impacts best
         along = (forces * given["contact_normals"]).sum(axis=-1)
         return [Lines("Contact forces, normal", "N", labels, along)]
     return [Lines("Contact forces", "N", labels, np.linalg.norm(forces, axis=-1))]
@@ -134,6 +135,7 @@ def constraint_forces(record: Record) -> list[Lines]:
     model, given = record.model, record.given
     if not model.constraints or not {"v", "tau"} <= given.keys() or "contact_forces" in given:
         return []
+    # multipliers of all rows at once
     _, forces = constrained_dynamics(model, record.q[0], given["v"], given["tau"])
     labels = tuple(map(visible, model.constraint_rows))
     return [Lines("Constraint forces", "N or N m", labels, forces)]
@@ -370,6 +372,7 @@ def identification_content(result: Identification) -> Content:
     order = sorted(range(len(result.joints)), key=lambda j: -result.joints[j].share)
     lines = []
     for j in sorted(order[:MAX_JOINTS]):
+        # measured and modelled on one scale, and what is left
         measured, made = kept["tau"][:, j], kept["model"][:, j]
         values = np.stack([measured, made, measured - made], axis=-1)
         title = f"Force of {visible(result.joints[j].name)}"

@@ -111,6 +111,7 @@ def _labels(
 
 def _page(study: StudyFile, found: Sweep) -> str:
     numbers, left = _numbers(study, found)
+    # some rows again, with their inputs, which a reduced sweep does not keep
     inputs, outputs = sample_rows(study, min(SAMPLE, found.rows))
     varied = _flat(inputs, study, {})
     came = _flat(outputs, study, study.outputs, alone=True)
@@ -166,6 +167,7 @@ def _result_table(numbers: Sequence[Number]) -> str:
 
 def _plot(number: Number, varied: Mapping[str, Array], values: Array | None) -> str:
     title = f"<h3>{escape(visible(number.name))}</h3>"
+    # numbers that are all alike, or not finite, have no histogram
     if not np.isfinite([number.mean, number.deviation]).all() or number.at(0) == number.at(1):
         flat = f"{number.mean:.6g} in all rows" if number.deviation == 0 else "not finite"
         return f"<div class='card'>{title}<p class='subtitle'>{flat}</p></div>"
@@ -193,6 +195,7 @@ def _histogram(number: Number) -> str:
         f' height="{h * (HEIGHT - 18):.1f}"/>'
         for k, h in enumerate(heights)
     )
+    # the band that holds nine rows of ten
     band = x(number.at(0.05)), x(number.at(0.95))
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="histogram">'

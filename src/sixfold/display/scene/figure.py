@@ -150,6 +150,7 @@ THIN = 1e-6
 
 def extent(model: Model) -> float:
     """Return how far the robot reaches at its neutral position [m]; 1 when it is a point."""
+    # diagonal of the box around origins, centres of mass and frames
     points = [np.zeros(3), *_points(model)]
     span = np.ptp(np.array(points), axis=0)
     size = float(np.linalg.norm(span))
@@ -331,6 +332,7 @@ def _points(model: Model) -> list[Array]:
 
 def _radius(model: Model, size: float) -> float:
     """Return the radius of rods: a share of the robot, and of its links where these are short."""
+    # short links get thinner rods, so that joints do not hide them
     lengths = [float(np.linalg.norm(pose_of(b.placement)[:3, 3])) for b in model.bodies]
     long = [length for length in lengths if length > 0.02 * size]
     return min(0.016 * size, 0.075 * float(np.median(long))) if long else 0.016 * size
@@ -538,6 +540,7 @@ def _corners(part: Part, poses: Array) -> Array:
     """Return the corners of a part's box at all poses, shape (n, 8, 3)."""
     low, high = part.surface.vertices.min(axis=0), part.surface.vertices.max(axis=0)
     unit = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+    # eight corners of the part's box, moved with its body
     corners = low + unit * (high - low)
     if part.body < 0:
         return corners[None]

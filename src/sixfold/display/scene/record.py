@@ -154,6 +154,7 @@ class Record:
 
     def _place(self, time: float) -> tuple[int, float]:
         """Return the row before a time and how far to the next it is."""
+        # before the first row and after the last one: those rows
         k = int(np.clip(np.searchsorted(self.t, time, side="right") - 1, 0, len(self.t) - 1))
         if k == len(self.t) - 1 or time <= self.t[k]:
             return k, 0.0
@@ -193,6 +194,7 @@ def record(function: str, model: Model, source: Any, t: ArrayLike | None = None)
     lead = q.shape[:-1]
     q = q.reshape(-1, *q.shape[-2:])
     check_quaternions(function, model, q)
+    # times: of the argument, of the source, or sixty rows a second
     times = _get(source, "t", default=None) if t is None else t
     times = np.arange(lead[-1]) / RATE if times is None else times
     given = {}
@@ -303,6 +305,7 @@ def _times(function: str, value: Any, count: int) -> Array:
 
 def _settings_and_notes(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a motion says of itself: settings by name, and notes."""
+    # notes are lines, or more settings by name
     settings = {name: _get(source, name, default=None) for name in SETTINGS}
     notes = _get(source, "notes", default=None)
     if isinstance(notes, Mapping):

@@ -152,6 +152,7 @@ class Robot:
 
     def move(self, poses: Array) -> None:
         """Put the bodies at poses (nb, 4, 4)."""
+        # surfaces hang on frames: moving the frame moves them all
         turns = wxyz(poses[:, :3, :3])
         for frame, pose, turn in zip(self.frames, poses, turns, strict=True):
             frame.position = pose[:3, 3]
@@ -260,6 +261,7 @@ def acceleration_screws(model: Model, state: State) -> list[Screw | None]:
 
 def force_screws(model: Model, state: State) -> list[Screw | None]:
     """Return the force of each parent on its body as a screw in the world, near the joint."""
+    # from body coordinates to the world: f turned, n about the world's origin
     rows = joint_wrenches(model, state.q, state.v, state.a)
     poses = body_poses(model, state.q)
     found = []
@@ -437,6 +439,7 @@ class ContactLayer:
             motion: has contacts; its forces set the length of arrows.
         """
         self.size, self.usual = size, usual_force(motion.given["contact_forces"])
+        # instances are made once, as many as there are contacts, and moved
         first = motion.contacts(float(motion.t[0]))
         assert first is not None
         count = len(first.gaps)
@@ -488,6 +491,7 @@ class ContactLayer:
             scales = cone_scales(contacts.friction, 0.16 * self.size)
             seen = closed & (contacts.friction > 0)
             self.cones.batched_scales = _floats(np.where(seen[:, None], scales, HIDDEN))
+        # forces that are far below the usual one have no arrow
         arrows = force_arrows(contacts.points, contacts.forces, self.usual, 0.2 * self.size)
         arrows = arrows[contacts.sizes > 1e-3 * self.usual]
         self.arrows.visible = len(arrows) > 0

@@ -129,6 +129,7 @@ def guard_server() -> Iterator[Keys]:
     infra: Any = import_module("viser.infra._infra")
     with _one_at_a_time:
         real = infra.websockets
+        # one window at a time: the module is shared by all
         keys = Keys()
         watched = _Websockets(real, keys)
         infra.websockets = watched
@@ -165,6 +166,7 @@ class _Websockets(_Overlay):
     def _serve(
         self, handler: Any, host: Any, port: Any, *, process_request: Any, **options: Any
     ) -> Any:
+        # counted, so that a viser which starts its server in another way is noticed
         self.serves += 1
         serve = self._module.asyncio.server.serve
         answer = _check_requests(process_request, self.keys)

@@ -193,6 +193,7 @@ class LivePlayer(Player):
     def _step(self, h: float) -> None:
         stepper, before = self.stepper, self.v
         assert stepper.f_ext is not None
+        # the pull of the mouse is the only external force
         stepper.f_ext[:] = 0.0
         if self.pull is not None:
             frame = stepper.f_ext_frame
@@ -338,6 +339,7 @@ class FrameDrag:
         self.frame, self.node, self.held, self._wanted = frame, None, False, None
         if frame is None:
             return
+        # a handle with rings only if the arm can turn the frame
         pose = frame_pose(self.model, q, frame)
         self.node = self.scene.add_transform_controls(
             "/handle",
@@ -354,6 +356,7 @@ class FrameDrag:
         node = event.target
         if node is not self.node:
             return
+        # the thread that draws solves inverse kinematics; here only the wish is kept
         self.held = event.phase != "end"
         pose = pose_from(node.position, node.wxyz)
         if event.phase == "update" and pose is not None:
@@ -476,6 +479,7 @@ class Grip:
             if at is None:
                 return
             pull = grab(player.model, player.q, body, at, self.size)
+        # the spring pulls from the point of the body to the pointer
         pull.pointer = pointer
         player.set_pull(pull)
 

@@ -86,6 +86,7 @@ def controls(model: Model, reach: float, q: Array | None = None) -> list[Control
         reach: range of lengths without limits [m], either way.
         q: configurations (..., nq) that the ranges shall hold.
     """
+    # sliders reach every configuration that will be shown
     rows = (neutral(model) if q is None else q).reshape(-1, model.nq)
     low, high = rows.min(axis=0), rows.max(axis=0)
     found: list[Control] = []
@@ -195,6 +196,7 @@ def contact_rows(contacts: Contacts) -> str:
     """Return a table of the contacts that touch: force, gap, and how much of the cone is used."""
     head = ("<b>contacts</b>", "force [N]", "gap [mm]")
     cells = []
+    # a column for the use of the cone only if normals and friction are known
     used = contacts.use
     for k in np.flatnonzero(contacts.touches):
         row = (f"{k}", f"{contacts.sizes[k]:.4g}", f"{1e3 * contacts.gaps[k]:.3g}")
@@ -341,6 +343,7 @@ class Panel:
 
     def _add_frames(self) -> Any:
         """Add the choice of a frame that the mouse drags; None for a model that has none."""
+        # what the page shows is escaped: keep the real names by it
         names = {visible(name): name for name in movable_frames(self.model)}
         if not names:
             return None
@@ -392,6 +395,7 @@ class Panel:
 
     def toggle(self, on: bool | None = None) -> None:
         """Play or pause."""
+        # playing leaves a pose that was set by hand
         self.player.playing = (not self.player.playing) if on is None else on
         self.player.posed = self.player.posed and not self.player.playing
         self.changed()

@@ -67,6 +67,7 @@ class Scenario:
 
     def extremes(self) -> Array:
         """Return configurations (n, nq) that the picture should hold."""
+        # a few of many ghosts and moments are enough for the size of the picture
         found = [self.q[None], self.poses[_spread(len(self.poses), 200)]]
         if self.motion is not None:
             some = self.motion.q[_spread(len(self.motion.q), 50)][:, self.motion.rows(40)]
@@ -152,6 +153,7 @@ class Viewer:
 
     def play(self) -> None:
         """Let the motion or the simulation run."""
+        # a robot at rest has nothing to play
         moves = self._scenario.motion is not None or isinstance(self._player, LivePlayer)
         self._panel.toggle(moves)
 
@@ -164,6 +166,7 @@ class Viewer:
         motion = self._scenario.motion
         if motion is None:
             raise NotApplicableError("seek", "a window without a motion", "pass a trajectory")
+        # outside the motion: its nearest end
         moment = float(finite("seek", "time", time, "one number"))
         self._player.seek(float(np.clip(moment, motion.t[0], motion.t[-1])))
         self._wake.set()
@@ -224,6 +227,7 @@ class Viewer:
 
     def _build(self) -> None:
         model, scene, motion = self._model, self._server.scene, self._scenario.motion
+        # the picture; what could not be drawn is said once
         picture = figure(model)
         if picture.notes:
             first = picture.notes[0]
@@ -247,6 +251,7 @@ class Viewer:
         }
         # what contacts do to the forces of loops is not recorded
         there["loop force"] &= not there["contacts"]
+        # a layer for each kind of overlay that the robot or the motion has
         kinds = [kind for kind in KINDS if there.get(kind, True)]
         self._screws = {kind: ScrewLayer(scene, kind, size) for kind in kinds}
         self._contacts = None
@@ -281,6 +286,7 @@ class Viewer:
             self._wake.set()
 
     def _set_stage(self) -> None:
+        # camera, ground and light suit the size of the robot
         s, scene, R = self._stage, self._server.scene, self._stage.radius
         scene.set_up_direction(tuple(float(x) for x in s.up))
         camera = self._server.initial_camera
@@ -331,6 +337,7 @@ class Viewer:
     def _run(self) -> None:
         before = time.monotonic()
         while not self._closed.is_set():
+            # asleep until the next picture is due, or until something changes
             self._wake.wait(1.0 / RATE if self._player.playing else None)
             self._wake.clear()
             now = time.monotonic()
@@ -346,6 +353,7 @@ class Viewer:
         followed = self._frame.follow(player.setpoint)
         if followed is not None:
             player.pose(followed)
+        # one moment for everything that is drawn
         state = player.state()
         # it has a lock of its own, which must not wait for that of the scene
         self._frame.draw(player.setpoint)
@@ -373,6 +381,7 @@ class Viewer:
                 self._mass.draw(model, state.q)
             self._switch()
         now = time.monotonic()
+        # tables change less often than pictures: they cost the browser more
         if not player.playing or now - self._last_panel > SLOW:
             self._last_panel = now
             panel.refresh(state)
@@ -381,6 +390,7 @@ class Viewer:
     def _switch(self) -> None:
         """Show and hide what was switched since the last picture."""
         for name in SWITCHES:
+            # only switches that have changed touch the scene
             on = any(self._panel.on(other) for other in (name, *IMPLIED.get(name, ())))
             if self._was.get(name, name == "ghosts") == on:
                 continue
@@ -404,6 +414,7 @@ class Viewer:
         """Show ellipsoids of inertia or the stick figure, made when first asked for."""
         if name not in self._extras:
             inertia = name == "inertia"
+            # made at first use and kept: hiding is cheaper than removing
             parts = (
                 self._robot.inertia_parts() if inertia else stick_figure(self._model, self._size)
             )
@@ -488,6 +499,7 @@ def open_window(
 ) -> Viewer:
     """Return the open window of a robot; see `view`."""
     model = require_model("view", model)
+    # checks first: a wrong argument must not leave a server behind
     scenario = _scenario(model, trajectory, q, t)
     player = None if live is False else _live(model, scenario, live, q is not None)
     if drag is not None:
@@ -547,6 +559,7 @@ def _live(model: Model, scenario: Scenario, live: Any, placed: bool) -> LivePlay
 
 def _port(port: int) -> int:
     """Return the port if it can be had."""
+    # bind once to learn whether the port is free: viser would take another one
     good = isinstance(port, (int, np.integer)) and not isinstance(port, bool)
     if not good or not 0 <= port <= 65535:
         raise OptionError("view", "port", ("0 for any free port", "a number below 65536"), port)
