@@ -41,7 +41,12 @@ from sixfold.model import Model
 from sixfold.runtime import Argument, ArrayFunction, array_function, checked_array, require_model
 from sixfold.simulation.contact.ground import Ground
 from sixfold.simulation.joint_stops import JointStops
-from sixfold.simulation.rollout import Asked, asked_for, step_times, warn_not_finite
+from sixfold.simulation.rollout import (
+    RolloutRequest,
+    parse_device_rollout,
+    step_times,
+    warn_not_finite,
+)
 from sixfold.simulation.step import stepper_of
 
 GROUP = 64  # work items of a group
@@ -49,7 +54,7 @@ GROUP = 64  # work items of a group
 MATH = ("kernel", "device")
 MAX_PROGRAMS = 32  # programs of steps that are kept, built for their device
 FUNCTION, ROLLOUT = "opencl_function", "opencl_rollout"
-#: Arguments of a rollout that may be arrays on a device, in the order of `asked_for`.
+#: Arguments of a rollout that may be arrays on a device, in the order of `parse_device_rollout`.
 GIVEN = ("q0", "v0", "tau", "parameters", "x0", "f_ext", "inertias")
 
 
@@ -283,7 +288,7 @@ def opencl_rollout(
     double = math == "kernel" or dtype == "float64"
     given = (q0, v0, tau, parameters, x0, f_ext, inertias)
     there = _device_queue(given)
-    asked = asked_for(
+    request = parse_device_rollout(
         ROLLOUT,
         model,
         given if there is None else list(map(_on_host, GIVEN, given)),
@@ -305,11 +310,11 @@ def opencl_rollout(
     if there is not None and double:
         refuse_single(ROLLOUT, there.device)
     queue = queue_of(ROLLOUT, device, double) if there is None else there
-    results = _run(queue, asked, math == "device")
+    results = _run(queue, request, math == "device")
     if there is not None:
         return results
     found = tuple(x.get() for x in results)
-    warn_not_finite(ROLLOUT, model, found[0], found[1], asked.dt * asked.every)
+    warn_not_finite(ROLLOUT, model, found[0], found[1], request.dt * request.every)
     return found
 
 
@@ -331,10 +336,10 @@ def _on_host(name: str, x: Any) -> Any:
     return x.get()
 
 
-def _run(queue: Any, asked: Asked, own: bool) -> tuple[Any, ...]:
+def _run(queue: Any, request: RolloutRequest, own: bool) -> tuple[Any, ...]:
     """Run all steps of all trajectories; return arrays on the device."""
-    array, kernel = optional("pyopencl.array", ROLLOUT), step_kernel(asked)
-    work = launch_of(kernel, asked)
+    array, kernel = optional("pyopencl.array", ROLLOUT), step_kernel(request)
+    work = launch_of(kernel, request)
     results = [array.empty(queue, shape, work.dtype) for shape in work.results]
     if work.arrays:
         placed = [array.to_device(queue, x) for x in work.arrays]
@@ -366,10 +371,10 @@ class Launch:
     counts: tuple[int, int, int]  # trajectories, steps, and steps from one result to the next
 
 
-def step_kernel(asked: Asked) -> Any:
+def step_kernel(request: RolloutRequest) -> Any:
     """Return the ScanKernel of a rollout's step; raise where it cannot be compiled."""
-    setup = asked.setup
-    stepper = stepper_of(setup, asked.dt, record=False)
+    setup = request.setup
+    stepper = stepper_of(setup, request.dt, record=False)
     if stepper.kernel is None:
         why = "; ".join(stepper.notes) or "its step is too long"
         where = f"steps of '{setup.model.name}' that cannot be compiled ({why})"
@@ -378,25 +383,25 @@ def step_kernel(asked: Asked) -> Any:
     return stepper.kernel
 
 
-def launch_of(kernel: Any, asked: Asked) -> Launch:
+def launch_of(kernel: Any, request: RolloutRequest) -> Launch:
     """Return the launch of a rollout.
 
     Carried arrays have a row for each trajectory; the others only where trajectories differ.
     """
-    setup, lead = asked.setup, asked.lead
-    written = asked.steps // asked.every
+    setup, lead = request.setup, request.lead
+    written = request.steps // request.every
     results = tuple((*lead, written, n) for n in setup.state_sizes)
     returned = 2 + (setup.states > 0)
-    counts = (prod(lead), asked.steps, asked.every)
+    counts = (prod(lead), request.steps, request.every)
     if prod(lead) == 0 or written == 0:
         return Launch(setup.dtype, (), (), results, returned, counts)
     # arrays that all trajectories share are copied once
-    parts = asked.start()
-    given = setup.arrays(parts, asked.dt, step_times(asked.steps, asked.dt))
+    parts = request.start()
+    given = setup.arrays(parts, request.dt, step_times(request.steps, request.dt))
     fixed = len(setup.state_sizes) + len(setup.constant_sizes)
     arrays, shared = [], []
     for k, (x, size) in enumerate(zip(given, kernel.scan.sizes, strict=True)):
-        core = (size,) if k < fixed else (asked.steps, size)
+        core = (size,) if k < fixed else (request.steps, size)
         by_row = k < len(parts) or prod(x.shape[: x.ndim - len(core)]) > 1
         one = x if by_row else x.reshape(x.shape[x.ndim - len(core) :])
         wide = np.broadcast_to(one, (*lead, *core) if by_row else core)

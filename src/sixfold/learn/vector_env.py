@@ -269,8 +269,11 @@ class VectorEnv(_Base):
         else:
             chosen = np.asarray(mask)
             if chosen.dtype != bool or chosen.shape != (self.stepper.rows,):
-                expected = f"a mask of shape ({self.stepper.rows},)"
-                raise ShapeError("VectorEnv.reset", "reset_mask", expected, chosen.shape, "fix it")
+                expected, fix = (
+                    f"a mask of shape ({self.stepper.rows},)",
+                    "give a bool for each row",
+                )
+                raise ShapeError("VectorEnv.reset", "reset_mask", expected, chosen.shape, fix)
             rows = np.flatnonzero(chosen)
         if rows.size:
             self._starts.begin(rows)

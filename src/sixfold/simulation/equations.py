@@ -183,8 +183,8 @@ class Equations:
                 moved = model.positions(self.move(q, dq))
                 dq[:3] = correct_turn(tree, *before, moved, speeds, Vector3(*dq[:3]))
             after = model.positions(self.move(q, dq)), speeds
-            way, speed = momentum_drift(tree, *before, *after, h)
-            dq[3:6] = [a + b for a, b in zip(dq[3:6], way, strict=True)]
+            displacement, speed = momentum_drift(tree, *before, *after, h)
+            dq[3:6] = [a + b for a, b in zip(dq[3:6], displacement, strict=True)]
             dv[:6] = [a + b for a, b in zip(dv[:6], speed, strict=True)]
         return dq, dv
 

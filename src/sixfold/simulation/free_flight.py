@@ -79,8 +79,8 @@ def momentum_drift(
 
     # the centre of mass is in free fall
     g = X0.E @ (tree.Xtree[1].E @ tree.gravity.lin)
-    way = h0.lin * (h / m) + g * (h * h * 0.5)
-    apart = (c0 - c1) - _rotate(u, c1, w) + (way - X0.E @ (X1.r - X0.r))
+    fall = h0.lin * (h / m) + g * (h * h * 0.5)
+    apart = (c0 - c1) - _rotate(u, c1, w) + (fall - X0.E @ (X1.r - X0.r))
 
     # linear momentum gains the impulse of gravity, angular momentum about the centre is constant
     p = h0.lin + g * (m * h)

@@ -312,7 +312,7 @@ def rollout(
     if not on_cpu:
         choice("rollout", "device", ("cpu", "opencl"), device)
         return _on_device(system, (q0, v0, tau), out, dt, steps, integrator, every, dtype)
-    asked = request(
+    request = parse_rollout(
         "rollout",
         system,
         (q0, v0, tau),
@@ -322,8 +322,8 @@ def rollout(
         every=every,
         dtype=dtype,
     )
-    setup, arrays, lead = asked.setup, asked.arrays, asked.lead
-    h, count, between, nx = asked.dt, asked.steps, asked.every, setup.states
+    setup, arrays, lead = request.setup, request.arrays, request.lead
+    h, count, between, nx = request.dt, request.steps, request.every, setup.states
     if out is not None:
         sizes = [model.nq, model.nv, *([nx] if nx else [])]
         _check_out(out, [(*lead, count // between, n) for n in sizes], arrays, setup.dtype)
@@ -336,7 +336,7 @@ def rollout(
         text = "; ".join(stepper.notes)
         warnings.warn(f"rollout of '{model.name}': {text}", PythonCallbackWarning, stacklevel=2)
     keep_kernel(system, setup, tau is not None, stepper.kernel)
-    parts = asked.start()
+    parts = request.start()
     with enough_memory("rollout", f"trajectories {lead} of {count // between} states"):
         results, not_finite, residual = _run(stepper, parts, lead, count, between, out)
     if not_finite:
@@ -346,7 +346,7 @@ def rollout(
 
 
 @dataclass(frozen=True)
-class Asked(Prepared):
+class RolloutRequest(Prepared):
     """The checked arguments of a rollout."""
 
     dt: float
@@ -354,7 +354,7 @@ class Asked(Prepared):
     every: int
 
 
-def request(
+def parse_rollout(
     caller: str,
     system: System,
     given: Sequence[Any],
@@ -364,7 +364,7 @@ def request(
     integrator: str,
     every: int,
     dtype: str,
-) -> Asked:
+) -> RolloutRequest:
     """Check the arguments of a rollout; given are q0, v0 and tau."""
     check_fixed_step(caller, integrator)
     choice(caller, "dtype", ("float64", "float32"), dtype)
@@ -383,10 +383,10 @@ def request(
         steps=count,
         dtype=dtype,
     )
-    return Asked(found.setup, found.arrays, found.lead, h, count, between)
+    return RolloutRequest(found.setup, found.arrays, found.lead, h, count, between)
 
 
-def asked_for(
+def parse_device_rollout(
     caller: str,
     model: Model,
     given: Sequence[Any],
@@ -397,7 +397,7 @@ def asked_for(
     every: int = 1,
     dtype: str = "float64",
     **options: Any,
-) -> Asked:
+) -> RolloutRequest:
     """Check the arguments of a rollout on another device.
 
     Given are q0, v0, tau, parameters, x0, f_ext and inertias; options are other fields of `System`.
@@ -405,7 +405,7 @@ def asked_for(
     names = ("parameters", "x0", "f_ext", "inertias")
     system = System(model, **dict(zip(names, given[3:], strict=True)), **options)
     how: dict[str, Any] = {"dt": dt, "steps": steps, "every": every}
-    return request(caller, system, given[:3], integrator=integrator, dtype=dtype, **how)
+    return parse_rollout(caller, system, given[:3], integrator=integrator, dtype=dtype, **how)
 
 
 def _on_device(

@@ -261,7 +261,7 @@ class StepProgram:
 
     def _accumulate(self, *lists: Sequence[Any]) -> list[Any]:
         """Take one step on flat lists: state, sum, going; fixed arrays; action."""
-        # state, sum of rewards, whether the row still goes on; constants; the action of this step
+        # state, sum of rewards, whether the row continues; constants; the action of this step
         n = len(self.state)
         (n0,), *parts = lists[:n]
         (total,), (going,), action = lists[n], lists[n + 1], lists[-1]

@@ -174,7 +174,7 @@ class Tracing:
         if self.compiled:
             fix = "use sixfold.math.if_positive instead of `if`, or leave compiled=True out"
         elif remembers:
-            fix = "keep no state between calls, or pass compiled=True if there is none"
+            fix = "keep no state between calls, or pass compiled=True if it keeps nothing"
         else:
             fix = "use sixfold.math.if_positive instead of `if`, and keep no state between calls"
         return CallbackError(

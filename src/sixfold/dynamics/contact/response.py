@@ -53,13 +53,13 @@ def impedance(law: Law, depth: Scalar) -> Scalar:
     x = absolute(depth) * (1.0 / width)
     x = if_positive(1.0 - x, x, 1.0)
     if power == 1.0:
-        way = x
+        ramp = x
     else:
         # sigmoid of two power functions that meet at the midpoint
         low = _power(x, power) * (1.0 / midpoint ** (power - 1.0))
         high = 1.0 - _power(1.0 - x, power) * (1.0 / (1.0 - midpoint) ** (power - 1.0))
-        way = if_positive(midpoint - x, low, high)
-    return first + way * (last - first)
+        ramp = if_positive(midpoint - x, low, high)
+    return first + ramp * (last - first)
 
 
 def _power(x: Scalar, power: float) -> Scalar:
