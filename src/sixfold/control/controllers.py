@@ -154,6 +154,7 @@ class DisturbanceObserver:
 
     def estimate(self, q: Any, v: Any, x: Any) -> Any:
         """Return the estimated disturbance, shape (..., nv)."""
+        # momentum p = M v; written as a sum, it holds for batches as well
         p = (mass_matrix(self.model, q) * v[..., None, :]).sum(axis=-1)
         return np.array(self.gain) * (p - x)
 
@@ -271,7 +272,7 @@ class ComputedTorque:
 class OperationalSpace:
     """tau = ID(q, v, a_0) + J^T F: the frame follows its path, a_0 moves what the path leaves free.
 
-    F = Lambda (dv/dt - dJ/dt v - J a_0), so that the frame accelerates with dv/dt whatever a_0 is
+    F = Lambda (dv/dt - dJ/dt v - J a_0), so that the frame accelerates with dv/dt for any a_0
     (Khatib 1987, with forces of the null space in their form as accelerations).  Lambda b comes
     from three proximal steps (G + eps) F+ = b + eps F with G = J M^-1 J^T: far from singular
     configurations that is exact to (eps / w)^3 for an eigenvalue w of G, and near them forces
@@ -299,7 +300,9 @@ class OperationalSpace:
         rows = list(self.rows)
         J = jacobian(self.model, q, self.frame)[rows]
         # dv/dt = a_ref + kd (v_ref - J v) + kp e
-        wanted = np.array(self.kd) * (self._chosen(rate) - J @ v) + self._chosen(acceleration)
+        wanted = np.array(self.kd) * (self._select_rows(rate) - J @ v) + self._select_rows(
+            acceleration
+        )
         wanted = wanted + np.array(self.kp) * self.error(q, place)
         # what the joints would do without the path
         a = -np.array(self.posture_kd) * v
@@ -319,7 +322,7 @@ class OperationalSpace:
             E = Matrix3(*(Vector3(*row) for row in back))
             turn = list(quaternion_logarithm(rotation_to_quaternion(E)))
         goal = place[:3, 3] if place.ndim == 2 else place
-        return self._chosen([*turn, *(goal - pose[:3, 3])])
+        return self._select_rows([*turn, *(goal - pose[:3, 3])])
 
     def tracked_shares(self, q: ArrayLike) -> tuple[Any, Any]:
         """Return which share of a wanted acceleration the frame gets, direction by direction.
@@ -342,7 +345,7 @@ class OperationalSpace:
         G = operational_space_mobility(self.model, q, self.frame, rows=self.rows)
         return G * np.outer(self._units, self._units)
 
-    def _chosen(self, x: Any) -> Any:
+    def _select_rows(self, x: Any) -> Any:
         """Return the rows of the task of six numbers, or of three for a point."""
         x = np.asarray(x)
         return x[[r - (6 - len(x)) for r in self.rows]]
@@ -653,8 +656,8 @@ def operational_space(
 ) -> OperationalSpace:
     """Return a controller that moves a frame along a path, with decoupled linear errors.
 
-    The error e of the frame obeys e'' + kd e' + kp e = 0 whatever the robot's inertia is.  The
-    freedoms that the path leaves go to the posture, by joint forces that do not accelerate the
+    The error e of the frame obeys e'' + kd e' + kp e = 0 for any inertia of the robot.  The degrees
+    of freedom that the path leaves go to the posture, by joint forces that do not accelerate the
     frame.  Near singular configurations joint forces stay finite, and the directions in which the
     joints cannot move the frame are given up: `tracked_shares(q)` of the controller says which.
     Dry friction is not compensated.

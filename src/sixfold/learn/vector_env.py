@@ -57,6 +57,8 @@ def uniforms(streams: Any, episodes: Any, width: int) -> NDArray[np.float64]:
         width: numbers for each.
     """
     with np.errstate(over="ignore"):
+        # SplitMix64 as a function of a counter: no state, so rows and episodes may be drawn in any
+        # order
         start = _mix(streams + np.asarray(episodes, np.uint64) * _STRIDE)
         counters = start[:, None] + np.arange(1, width + 1, dtype=np.uint64) * _STRIDE
         counters = _mix(counters)
@@ -128,6 +130,7 @@ class Starts:
     def _draw_ahead(self, rows: Array) -> bool:
         """Draw for all rows without a start; False if states need checks, and rows have begun."""
         stepper, task = self.stepper, self.task
+        # draw for all environments without a start, although only a few need one now
         empty = np.flatnonzero(~self._fresh)
         q, v, drawn = self._draw(empty)
         if not self._states.fit(empty, q, v):

@@ -280,6 +280,7 @@ class StepFunction(Callback):
 
     def of(self, *arrays: Any) -> Any:
         """Return its numbers for one state, shape (n,) or ()."""
+        # a function may take fewer arguments than there are: parameters come last
         count = self.takes.count(",") + 1
         result = self.function(*arrays[:count])
         where = f"{self.name}{self.takes}"

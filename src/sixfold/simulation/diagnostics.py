@@ -52,6 +52,7 @@ def _sunk_bodies(model: Model, scene: Scene, t: Array, q: Array) -> list[str]:
     """Return a note on bodies whose centres of mass went below the ground: nothing held them."""
     if not scene.ground_bodies or not q.size:
         return []
+    # centres of mass of all bodies at all samples, and their distance from the ground
     poses = body_poses(model, q)
     deepest: list[tuple[float, str, float]] = []
     for k, body in enumerate(model.bodies):
@@ -91,6 +92,7 @@ def friction_notes(model: Model, v: Array) -> tuple[str, ...]:
     rubs = np.array([bool(more or less) and not speed for more, less, speed in rows], bool)
     if not rubs.any() or v.shape[-2] < 3:
         return ()
+    # a sample whose speed has the opposite sign of both neighbours
     flips = v[..., 1:, :] * v[..., :-1, :] < 0
     peaks = (flips[..., 1:, :] & flips[..., :-1, :]).sum(axis=-2).reshape(-1, model.nv).max(axis=0)
     shaken = np.flatnonzero((peaks >= REVERSALS) & rubs)
@@ -107,6 +109,7 @@ def limit_notes(model: Model, t: Array, q: Array, stopped: bool) -> tuple[str, .
     """Return a note for the joints that exceeded a limit without a stop."""
     if stopped or not q.size:
         return ()
+    # the first time at which each joint is beyond a limit
     outside = (q < model.lower_position) | (q > model.upper_position)
     over = np.asarray(outside.reshape(-1, len(t), model.nq).any(axis=0))
     joints = np.flatnonzero(over.any(axis=0))
@@ -190,6 +193,7 @@ def midpoint_problem(
         q, v, t = split(made.q[..., k, :]), split(made.v[..., k, :]), float(made.t[k])
         x = [] if made.x is None else split(made.x[..., k, :])
         at = system.zero_order_hold(t, q, [*v, *x])[0] if hold else system
+        # one more iteration from the same state must change next to nothing
         less, more = (
             stack_numbers(midpoint(n).increment(at, t, q, v if hold else [*v, *x], dt)[1])
             for n in (ITERATIONS, ITERATIONS + 1)

@@ -100,6 +100,7 @@ def stops_of(
     if not stops:
         where = f"model '{model.name}', no joint of which has a limit to stop at"
         raise NotApplicableError(f"{function}: option 'limits'", where, "leave it out")
+    # gains by the inertia felt at the start: k = m w^2 and d = 2 zeta m w, w = 1 / time constant
     inverse = np.diagonal(inverse_mass_matrix(model, q, inertias=inertias), axis1=-2, axis2=-1)
     felt = 1.0 / inverse[..., [stop.v for stop in stops]]
     rate = 1.0 / law.time_constant

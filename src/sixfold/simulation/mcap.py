@@ -159,6 +159,7 @@ def text(data: str) -> bytes:
 
 def relative_poses(model: Model, q: Array) -> Array:
     """Return position and quaternion (x, y, z, w) of each body in its parent, (..., nb, 7)."""
+    # bodies at the root hang on the base, whose pose is the identity
     world = body_poses(model, q)
     base = np.broadcast_to(np.eye(4), (*world.shape[:-3], 1, 4, 4))
     parents = np.concatenate([base, world], axis=-3)[..., np.array(model.parent, int) + 1, :, :]
@@ -318,6 +319,7 @@ class McapLog:
                 )
                 fix = "pass one state for each time"
                 raise ShapeError("McapLog.write", name, expected, x.shape, fix)
+        # one message of poses and up to three of joints for each state
         stamps = [self._nanoseconds(_time("t", x)) for x in arrays["t"].reshape(-1).tolist()]
         rows = {
             name: np.broadcast_to(x, (*lead, *sizes[name])).reshape(len(stamps), -1)

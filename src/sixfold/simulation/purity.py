@@ -285,6 +285,7 @@ def names_of(code: CodeType) -> Names:
     read: list[str] = []
     attributes: list[str] = []
     imports: list[tuple[str, int, tuple[str, ...]]] = []
+    # names only: what the code does with them is found by tracing it
     instructions = list(dis.get_instructions(code))
     catches = any(instruction.opname == "PUSH_EXC_INFO" for instruction in instructions)
     for k, instruction in enumerate(instructions):
@@ -329,6 +330,8 @@ class _Walk:
         while self._pending:
             while self._pending:
                 self._open(*self._pending.pop())
+            # names found in code seen later may lead to attributes of modules and classes seen
+            # before
             for owner, path in list(self._owners):
                 if isinstance(owner, ModuleType):
                     self._of_module(owner)
@@ -416,6 +419,7 @@ class _Walk:
         if x.dtype.hasobject:
             self._each(x.flat, path)
         else:
+            # large arrays count by their digest, which is kept with the note
             content = blake2b(np.ascontiguousarray(x).data, digest_size=16).digest()
             self._note(content, x.shape, x.dtype.str)
 
@@ -493,6 +497,7 @@ class _Walk:
         """Visit the methods and class attributes that the code seen so far can reach."""
         if kind in ROOTS or kind is type:
             return
+        # methods that arithmetic or the code's own calls cannot reach are left out
         skipped = SILENT if id(kind) in self._makers else SILENT | MAKING
         skipped = skipped - self._names.keys()
         for name, value in list(vars(kind).items()):

@@ -120,6 +120,7 @@ def run_kept_kernel(
         and threads_for(kernel, rows, steps) == 1
     ):
         return None
+    # everything below is a check that must hold before the kernel may run unseen
     kept = steps // every
     if out is None:
         out = (np.empty((rows, kept, nq)), np.empty((rows, kept, nv)))
@@ -143,6 +144,7 @@ def run_kept_kernel(
     # with contacts, the largest residual of the solver follows q and v
     first = [np.zeros(n) for n in sizes[2:]]
     last = [np.empty((rows, kept, n)) for n in sizes[2:]]
+    # the order of a scan: state, constants, times, forces; then its outputs
     arrays = [q0, v0, *first, np.array([dt]), step_times(steps, dt), *inputs[2:], *out, *last]
     strides = [8 * nq, 0, 8 * nv, 0, *[0] * (2 * len(first)), 0, 0, 0, 8]
     for _, count, size in (*by_steps, *(x.shape for x in last)):
@@ -305,6 +307,7 @@ def rollout(
         if found is not None:
             return found
     model = system.model
+    # arrays of Dask or xarray: chunk by chunk, in this function
     given = (q0, v0, tau, system.parameters, system.x0, system.f_ext, system.inertias)
     if any(map(is_container, given)):
         how = {"dt": dt, "steps": steps, "integrator": integrator, "every": every, "dtype": dtype}
@@ -456,6 +459,7 @@ def _run(
         written = tuple(results if out is None else out)
         return written[:kept], not_finite, _residual(setup, written[-1])
     found = tuple(map(np.empty, shapes[:kept])) if out is None else out
+    # no kernel: NumPy takes the steps of all rows, one after the other
     state = np.concatenate([np.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], -1)
     tau = setup.given["tau"] if setup.tau_each else None
     with np.errstate(all="ignore"):
@@ -501,6 +505,7 @@ def warn_not_finite(
     """
     if not q.size or (np.isfinite(q[..., -1, :]).all() and np.isfinite(v[..., -1, :]).all()):
         return
+    # the first state that is not finite, in the order of rows and times
     bad_q, bad_v = ~np.isfinite(q), ~np.isfinite(v)
     bad = bad_q.any(axis=-1) | bad_v.any(axis=-1)
     rows = bad.any(axis=-1)

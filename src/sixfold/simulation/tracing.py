@@ -83,6 +83,7 @@ class Tracing:
         """Trace the callback, find out whether it is pure, and keep the digest of its program."""
         run, shapes = self.callback.traceable(self.model)
         sizes, key = tuple(shapes.items()), self.reach.key
+        # a known function need not be traced again
         place = None if key is None else (key, sizes, self.model.digest, self.compiled)
         # a function that reaches the same code and values as before has the same program
         if self.reach.complete and place in _PURE:
@@ -115,6 +116,7 @@ class Tracing:
                 first, second = (_flat(run(*(x.copy() for x in numbers))) for _ in range(2))
             if not np.array_equal(first, second, equal_nan=True):
                 raise NotPureError("two calls with the same arguments return different numbers")
+            # numbers take branches that symbols cannot: compare with what the program gives
             wanted = program.value(numbers)
             if self.reach.catches and seed == 0:
                 self._compare_exceptions(run, shapes, numbers)
@@ -214,6 +216,7 @@ def exceptions_of(call: Callable[[], Any]) -> set[tuple[CodeType, int, type]]:
             found.add((frame.f_code, frame.f_lineno, argument[0]))
         return trace
 
+    # a debugger or coverage tool may trace as well: put its function back
     before = sys.gettrace()
     sys.settrace(trace)
     try:

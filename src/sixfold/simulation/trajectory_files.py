@@ -75,6 +75,7 @@ def _arrays(stream: BinaryIO) -> dict[str, Array]:
         raise _UnsuitableError("is not an npz file")
     size = stream.seek(0, 2)
     with zipfile.ZipFile(stream) as archive:
+        # sizes by the headers first: nothing is unpacked before they fit the bound
         members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
         if len(members) > MAX_MEMBERS:
             raise _UnsuitableError(f"holds {len(members):,} arrays, over {MAX_MEMBERS:,}")

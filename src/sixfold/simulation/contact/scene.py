@@ -114,6 +114,7 @@ def _build_scene(model: Model, ground: Ground, surface: Surface) -> tuple[Scene,
             if ball.body:
                 weight = felt.touch(ball, None, felt(point.body))
                 touches.append(Contact(ball, None, mu, weight, law, ground.margin))
+    # pairs may have a law of their own; the ground's by default
     for pair in ground.pairs:
         first, second = _ball(model, pair.first), _shape(model, pair.second)
         if first.body == second.body:
@@ -279,6 +280,7 @@ def _shape(model: Model, shape: ContactPoint | ContactCapsule) -> SphereShape | 
 def _limits(model: Model, ground: Ground, felt: _Weights, law: Law) -> tuple[JointLimit, ...]:
     if not ground.limits:
         return ()
+    # only coordinates that are sums of their velocities have limits
     lower, upper = model.lower_position, model.upper_position
     laws = _joint_laws(model, ground)
     found = []
@@ -455,6 +457,7 @@ def contact_forces(
         fix = "pass the length of a step, dt" if scene.rigid else "leave dt out"
         what = "contact_forces without dt" if scene.rigid else "contact_forces: option 'dt'"
         raise NotApplicableError(what, where, fix)
+    # dt comes before external forces, as the quantity takes them
     values: tuple[Any, ...] = (q, v, tau, *((dt,) if scene.rigid else ()), f_ext)
     results = evaluate_with_scene(model, scene, values, f_ext_frame, backend)
     return ContactForces(*results)
