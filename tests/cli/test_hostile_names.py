@@ -8,6 +8,7 @@ import json
 import warnings
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -184,10 +185,15 @@ def test_the_window_is_announced_escaped(model, monkeypatch, capsys):
     class Shown:
         url = "http://127.0.0.1:1"
 
-        def wait(self):
+        def act(self, *_):
             pass
 
-    monkeypatch.setattr(window, "open_window", lambda *_: Shown())
+        drag = wait = act
+
+    server = SimpleNamespace(get_port=lambda: 1, stop=lambda: None)
+    keys = SimpleNamespace(address=lambda port: Shown.url)
+    monkeypatch.setattr(window, "_server", lambda port: (server, keys))
+    monkeypatch.setattr(window, "Viewer", lambda *_: Shown())
     window.view(model)
     assert "\\nFORGED" in clean(capsys.readouterr().out)
 

@@ -245,15 +245,9 @@ def excitation(
     if len(model.coordinates.additive) != model.nv or not model.nv:
         fix = "record its motions under its own controller; `identify` takes them as they are"
         raise NotApplicableError(where, f"'{model.name}', with a free or spherical joint", fix)
-    options: dict[str, Any] = {
-        "friction": friction,
-        "rotors": rotors,
-        "offsets": offsets,
-        "springs": springs,
-    }
-    options |= {"gains": None, "bodies": bodies}
     # what is unknown decides which information counts
-    choice = choice_of(model, **options, forces=False, where=where)
+    unknown = dict(friction=friction, rotors=rotors, offsets=offsets, springs=springs)
+    choice = choice_of(model, **unknown, gains=None, bodies=bodies, forces=False, where=where)
     series = _series(model, margin, lower, upper, speed, harmonics, span)
     problem = problem_for(model, choice)
     t = np.linspace(0.0, span, SAMPLES * harmonics, endpoint=False)

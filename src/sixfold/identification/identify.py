@@ -169,13 +169,8 @@ def identify(
         filter = positive("identify", "filter", filter, "a frequency > 0 [Hz]")
     if progress is not None and not callable(progress):
         raise OptionError("identify", "progress", "a function of (done, total)", progress)
-    options: dict[str, Any] = {
-        "friction": friction,
-        "rotors": rotors,
-        "offsets": offsets,
-        "springs": springs,
-    }
-    options |= {"gains": gains, "bodies": bodies}
+    unknown = dict(friction=friction, rotors=rotors, offsets=offsets, springs=springs)
+    options: dict[str, Any] = unknown | {"gains": gains, "bodies": bodies}
     choice_of(model, **options, forces=False)  # options first: a log may take long to read
     _check_lag(lag)
     # the samples, cleaned, with velocities and accelerations; then the columns of the problem

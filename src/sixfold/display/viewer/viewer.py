@@ -479,25 +479,6 @@ def view(
         ...     print(window.url.startswith("http://127.0.0.1:"), window.q)
         True [1.]
     """
-    viewer = open_window(model, trajectory, q, t, port, open_browser, play, live, drag)
-    if block:
-        print(f"{visible(model.name)} at {viewer.url} (Ctrl-C closes it)", flush=True)
-        viewer.wait()
-    return viewer
-
-
-def open_window(
-    model: Model,
-    trajectory: Any,
-    q: ArrayLike | None,
-    t: ArrayLike | None,
-    port: int,
-    open_browser: bool,
-    play: bool,
-    live: Any = False,
-    drag: str | None = None,
-) -> Viewer:
-    """Return the open window of a robot; see `view`."""
     model = require_model("view", model)
     # checks first: a wrong argument must not leave a server behind
     scenario = _scenario(model, trajectory, q, t)
@@ -518,6 +499,9 @@ def open_window(
         viewer.play()
     if open_browser:
         webbrowser.open(keys.address(viewer.port, keys.new_ticket()))
+    if block:
+        print(f"{visible(model.name)} at {viewer.url} (Ctrl-C closes it)", flush=True)
+        viewer.wait()
     return viewer
 
 
