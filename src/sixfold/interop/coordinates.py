@@ -267,7 +267,8 @@ class Converter:
             found = np.linalg.solve(self.mass_matrix_from(at, there), right[..., None])
         except np.linalg.LinAlgError as error:
             where = "solve_from: argument 'M'"
-            raise NumberError(where, "matrices with an inverse", error, "look at them") from None
+            fix = "give every joint inertia or armature there"
+            raise NumberError(where, "matrices with an inverse", error, fix) from None
         return found[..., 0].astype(float)
 
     @together("Converter.tau_to")

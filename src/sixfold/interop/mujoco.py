@@ -246,7 +246,7 @@ def _quote_refusal(mujoco: Any, where: str, what: str) -> Iterator[None]:
             yield
     except ValueError as error:
         words = " ".join(str(error).split())
-        fix = "change what MuJoCo refuses"
+        fix = "change this in the model or its file; Sixfold alone may accept it"
         raise NotApplicableError(where, f"{what}: MuJoCo says: {words}", fix) from None
 
 
@@ -305,6 +305,15 @@ def _parts(joint: Joint, name: str) -> list[tuple[str, Any]]:
             )
 
 
+#: Options of `Model.without` that remove an effect.
+_EFFECTS = {
+    "armature": "armature",
+    "damping": "damping",
+    "friction": "friction",
+    "stiffness": "springs",
+}
+
+
 def _level(body: Body, effect: str, i: int, parts: int) -> float:
     """Return one number of what a joint does by itself."""
     numbers = getattr(body, effect)
@@ -314,7 +323,7 @@ def _level(body: Body, effect: str, i: int, parts: int) -> float:
         raise NotApplicableError(
             "to_mujoco",
             f"joint '{body.joint_name}', whose {effect} differs by axis",
-            f"use model.without({effect}=True)",
+            f"use model.without({_EFFECTS[effect]}=True)",
         )
     return float(numbers[0])
 
@@ -328,7 +337,9 @@ def _check_free(body: Body) -> None:
     for effect in ("armature", "stiffness", "friction"):
         if any(getattr(body, effect)):
             where = f"free joint '{body.joint_name}' with {effect}"
-            raise NotApplicableError("to_mujoco", where, "use model.without(...)")
+            raise NotApplicableError(
+                "to_mujoco", where, f"use model.without({_EFFECTS[effect]}=True)"
+            )
 
 
 def _set_inertia(body: Any, inertia: Inertia) -> None:

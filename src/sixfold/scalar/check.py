@@ -73,7 +73,7 @@ def items_of(
     if type(values) not in (list, tuple) and not _is_sequence(values):
         raise ArgumentError(f"{where}: argument '{argument}'", expected, values, fix)
     if len(values) != n:
-        raise ShapeError(where, argument, expected, f"{len(values)}", fix)
+        raise ShapeError(where, argument, expected, f"{len(values)} items", fix)
     return tuple(values)
 
 
@@ -94,7 +94,7 @@ def conversion_error(error: Exception, convert: Callable[..., Any]) -> Exception
     """Return the error to raise when a conversion of numbers failed."""
     if isinstance(error, SixfoldError):
         return error
-    where, expected = "over: argument 'convert'", "a function of one number"
+    where, expected = "map: argument 'convert'", "a function of one number"
     if not callable(convert):
         return ArgumentError(where, expected, convert, "pass a function such as float")
     got = f"{kind_of(error)}: {error}"
@@ -109,9 +109,11 @@ def together(where: str) -> Iterator[None]:
     except SixfoldError:
         raise
     except (ArithmeticError, TypeError, ValueError) as error:
-        fix = "give numbers of one kind, not zero where they divide, and arrays of one shape"
-        place = f"{where}: the numbers do not go together"
-        raise NumberError(place, "numbers with a result", error, fix) from error
+        fix = "pass floats or arrays of one shape, and no zero where there is a division"
+        place = f"{where}: these numbers cannot be combined"
+        raise NumberError(
+            place, "numbers of one kind, arrays that broadcast", error, fix
+        ) from error
     except MemoryError as error:
         raise TooLargeError(where, f"{error}", "pass fewer numbers at a time") from None
 

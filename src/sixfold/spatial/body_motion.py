@@ -300,8 +300,8 @@ def constraint_basis(S: Subspace | ForceSubspace) -> ForceSubspace | Subspace:
     with together("constraint_basis"):
         columns = np.array([[float(x) for x in (*c.ang, *c.lin)] for c in S.columns]).reshape(n, 6)
     if not np.isfinite(columns).all():
-        fix = "look at the state of the joint"
-        raise NumberError("constraint_basis", "finite columns of S", "others", fix)
+        fix = "compute S at a finite joint position"
+        raise NumberError("constraint_basis", "finite columns of S", "NaN or infinity", fix)
     if n and np.linalg.matrix_rank(columns) < n:
         name = "T" if forces else "S"
         raise ModelError(

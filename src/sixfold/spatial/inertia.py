@@ -488,7 +488,7 @@ def to_parent_error(kind: str, E: Any, r: Any, error: Exception) -> Exception:
 
 def to_rotational_inertia(values: Any) -> Symmetric3:
     """Return a rotational inertia that is given as 3x3 numbers or by its diagonal."""
-    fix = "give 3x3 or diagonal"
+    fix = "pass a 3x3 matrix, or its three diagonal elements"
     listed = items_of("Inertia", "rotational", values, 3, "3 or 3x3 numbers", fix)
     if hasattr(listed[0], "__len__"):
         rows = Matrix3.of(listed)

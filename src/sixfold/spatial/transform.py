@@ -109,10 +109,10 @@ class Transform(NamedTuple):
         return NotImplemented
 
     def __add__(self, other: Any) -> Any:
-        raise ArgumentError("Transform + other", "nothing to add", other, "chain with X @ Y")
+        raise ArgumentError("Transform + other", "no sum: use @", other, "chain with X @ Y")
 
     def __mul__(self, other: Any) -> Any:
-        raise ArgumentError("Transform * other", "nothing to multiply", other, "chain with X @ Y")
+        raise ArgumentError("Transform * other", "no scaling: use @", other, "chain with X @ Y")
 
     def __rmul__(self, other: Any) -> Any:
         return self * other

@@ -264,13 +264,18 @@ def equations(
         and all(isinstance(x, str) and x for x in (*names.keys(), *names.values()))
     ):
         fix = 'pass a dictionary such as {"cy1": "-L"}'
-        raise NumberError("equations: option 'names'", "other names by name", quote(names), fix)
+        raise NumberError(
+            "equations: option 'names'",
+            "a dictionary from parameters to other letters",
+            quote(names),
+            fix,
+        )
     tolerance = _positive("angle_tolerance", angle_tolerance)
     count = _whole("samples", samples, MAX_SAMPLES)
     most = _whole("limit", limit)
     if model.nv == 0:
         raise NotApplicableError(
-            "closed forms", f"model '{model.name}'", "it has no joints to move"
+            "closed forms", f"model '{model.name}'", "pass a model with a joint that moves"
         )
     used = group_inertias(model) if inertias == "base" else model
     made = symbolic_model(
@@ -293,7 +298,8 @@ def _positive(name: str, value: Any) -> float:
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not plain or not 0 < value < inf or value >= 1e308:
         where = f"equations: option '{name}'"
-        raise NumberError(where, "a positive number", quote(value), "pass a positive number")
+        fix = "leave it out, or pass an angle in radians such as 1e-6"
+        raise NumberError(where, "a positive number", quote(value), fix)
     return float(value)
 
 
@@ -302,5 +308,6 @@ def _whole(name: str, value: Any, most: float = inf) -> int:
     if not plain or not 1 <= value <= most or value != value // 1:
         where, up_to = f"equations: option '{name}'", "" if most == inf else f" to {most:,}"
         expected = f"a positive number, whole, from 1{up_to}"
-        raise NumberError(where, expected, quote(value), "pass a positive whole number")
+        fix = "leave it out, or pass a count such as 100"
+        raise NumberError(where, expected, quote(value), fix)
     return int(value)

@@ -232,7 +232,9 @@ class Polynomial:
                 result[product] = result.get(product, 0) + value * other_value
         ring = self.ring
         if special & ring.overflow:
-            raise NotApplicableError("the closed form", "a power above 31", "use fewer bodies")
+            raise NotApplicableError(
+                "the closed form", "a power above 31", "lock joints, or use sf.export"
+            )
         if special & ring.cosine_square:
             return Polynomial(ring, ring.reduce(result))
         return Polynomial(ring, {key: value for key, value in result.items() if value})
@@ -250,7 +252,7 @@ class Polynomial:
             raise NotApplicableError(
                 "the closed form",
                 "a quotient of polynomials",
-                "use a formulation without divisions",
+                "write the motion of the joint without quotients, or use sf.export",
             )
         # a single monomial divides each term, or none of this works
         ((key, value),) = divisor.items()
@@ -259,7 +261,7 @@ class Polynomial:
             raise NotApplicableError(
                 "the closed form",
                 "a quotient of polynomials",
-                "use a formulation without divisions",
+                "write the motion of the joint without quotients, or use sf.export",
             )
         return Polynomial(self.ring, {k - key: _quotient(x, value) for k, x in self.terms.items()})
 
@@ -409,7 +411,7 @@ def _apply(op: Op, x: Any, *rest: Any) -> Polynomial:
     raise NotApplicableError(
         "the closed form",
         f"a joint whose motion needs {op.value}",
-        "closed forms are polynomials in positions, sines and cosines",
+        "use sf.export, whose programs take any joint",
     )
 
 

@@ -57,7 +57,7 @@ class Namer:
         self.names = dict(names)
         for word in self.names.values():
             if not _LETTER.fullmatch(word) or _TAKEN.fullmatch(word):
-                choices = ["letters and digits, other than S2, C2, q1"]
+                choices = "letters and digits that are not the shorthand S2, C2 or q1"
                 raise OptionError("equations", "names", choices, word)
         self.offered: list[str] = []
 
@@ -78,7 +78,7 @@ class Namer:
             known.value is None or not math.isclose(known.value, sign * number, rel_tol=1e-9)
         ):
             raise OptionError(
-                "equations", "names", [f"a letter of its own for '{name}' ({number:g})"], wanted
+                "equations", "names", f"a letter of its own for '{name}' ({number:g})", wanted
             )
         parameter = symbol(self.ring, self.ring.variable(wanted, kind, sign * number))
         return parameter if sign > 0 else -parameter
