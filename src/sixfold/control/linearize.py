@@ -24,8 +24,7 @@ from sixfold.model import Model, Tree
 from sixfold.quantities import readings
 from sixfold.quantities.derivatives import forward_dynamics_derivatives
 from sixfold.quantities.dynamics import forward_dynamics
-from sixfold.runtime import plain_argument
-from sixfold.runtime.public import call_of
+from sixfold.runtime import call_of, plain_argument
 from sixfold.runtime.quantity import page, refuse_constraints
 from sixfold.scalar import ZERO, Scalar, Zero, differentiate, plain
 from sixfold.show import block, matrix

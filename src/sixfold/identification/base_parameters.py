@@ -24,8 +24,7 @@ from sixfold.quantities import readings
 from sixfold.quantities.configurations import random_state
 from sixfold.quantities.readings import page
 from sixfold.quantities.regressors import regressor
-from sixfold.runtime import per_model, require_model
-from sixfold.runtime.public import call_of
+from sixfold.runtime import call_of, per_model, require_model
 from sixfold.scalar import Scalar, Zero
 from sixfold.show import block, fold, plain, table
 from sixfold.symbolic.polynomial import MAX_WORK, Polynomial

@@ -323,10 +323,15 @@ QUANTITIES: dict[str, Quantity] = {}  #: All rows, by name.
 PUBLIC: dict[str, Callable[..., Any]] = {}
 
 
+def all_quantities() -> dict[str, Quantity]:
+    """Return every row, by name."""
+    import_module("sixfold.quantities")  # its modules add the rows
+    return QUANTITIES
+
+
 def _row(name: str) -> Quantity:
     """Return the row of a public quantity, as pickles keep it."""
-    import_module("sixfold.quantities")
-    return QUANTITIES[name]
+    return all_quantities()[name]
 
 
 def shape_of(sizes: str, model: Model) -> Shape:
