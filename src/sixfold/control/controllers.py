@@ -812,7 +812,7 @@ def minimum_jerk(start: ArrayLike, goal: ArrayLike, duration: float) -> Referenc
         got, fix = f"shapes {a.shape} and {b.shape}", "give one number of each for every joint"
         raise NumberError(where, "two lists of one length", got, fix)
     if a.dtype.kind != "f" or b.dtype.kind != "f" or not np.isfinite(a + b).all():
-        raise NumberError(where, "finite numbers", f"{a}, {b}", "give finite positions")
+        raise NumberError(where, "finite numbers", f"{a}, {b}", "look for NaN in start and goal")
     T = real_number("minimum_jerk", "duration", duration, "a time > 0 [s]", lambda x: x > 0)
     displacement = b - a
 
@@ -837,7 +837,8 @@ def _clip(x: Any, limit: float) -> Any:
 def _callable(function: str, control: Any) -> None:
     if not callable(control):
         where = f"{function}: argument 'control'"
-        raise ArgumentError(where, "a controller", control, "pass a function")
+        expected, fix = "a function of (t, q, v)", "pass one of sixfold.control, such as pd(...)"
+        raise ArgumentError(where, expected, control, fix)
 
 
 def _stateless(function: str, control: Any) -> None:

@@ -192,7 +192,7 @@ def vector(function: str, name: str, given: Any, meaning: str) -> Argument | Non
     size = shape[-1] if shape else 1
     if not size:
         where = f"{function}: argument '{name}'"
-        raise NumberError(where, "an array (..., n)", repr(given), "pass a list of numbers")
+        raise NumberError(where, "an array (..., n)", repr(given), "leave it out if there are none")
     return Argument(given if shape else np.reshape(given, 1), (size,), meaning)
 
 
@@ -430,7 +430,9 @@ def _floats(function: str, name: str, argument: Argument) -> Array:
         raise TooLargeError(function, f"argument '{name}': {error}", FEWER_STATES) from None
     except (TypeError, ValueError):
         where = f"{function}: argument '{name}' does not hold plain numbers"
-        raise NumberError(where, "floats", f"dtype {array.dtype}", "give numbers") from None
+        raise NumberError(
+            where, "floats", f"dtype {array.dtype}", "convert it by astype(float)"
+        ) from None
 
 
 def _finite(function: str, name: str, array: Array, names: Sequence[str]) -> None:
@@ -442,7 +444,7 @@ def _finite(function: str, name: str, array: Array, names: Sequence[str]) -> Non
             f"{function}: argument '{name}' at {list(index)}{joint}",
             "finite numbers",
             array[index],
-            "give a number for every coordinate",
+            "look for rows that failed, or divisions by zero, where it was computed",
         )
 
 

@@ -170,8 +170,9 @@ def check_callback(made: Callback, fix: str = CONTROL_FIX) -> Callback:
     function, where = made.function, f"{made.caller}: argument '{made.name}'"
     wanted = f"a function of {made.takes}"
     if not callable(function):
-        ready = ", or one of sixfold.control" if made.name == "control" else ""
-        raise ArgumentError(where, wanted, function, f"pass a function{ready}")
+        ready = ", or pass one of sixfold.control" if made.name == "control" else ""
+        fix = f"write def {made.name}{made.takes}: return ...{ready}"
+        raise ArgumentError(where, wanted, function, fix)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

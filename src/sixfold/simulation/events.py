@@ -59,7 +59,7 @@ class Event:
                 "Event: argument 'function'",
                 "a function of (t, q, v)",
                 self.function,
-                "pass a function",
+                "write def height(t, q, v): return q[2], for example",
             )
         whole_number("Event", "direction", self.direction, -1, 1, "-1, 0 or 1")
         yes_or_no("Event", stop=self.stop)

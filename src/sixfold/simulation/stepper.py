@@ -70,7 +70,9 @@ def floats(
             return np.ascontiguousarray(array, dtype)
     except (TypeError, ValueError):
         where = f"{caller}: argument '{name}' does not hold plain numbers"
-        raise NumberError(where, "floats", f"dtype {array.dtype}", "give numbers") from None
+        raise NumberError(
+            where, "floats", f"dtype {array.dtype}", "convert it by astype(float)"
+        ) from None
 
 
 def are_plain(model: Model, chosen: Any, q: Any, v: Any) -> bool:
@@ -623,7 +625,9 @@ class Stepper:
         )
         if given.ndim != 3 or not given.shape[1]:
             expected = f"(sequences, steps, {self.actions})"
-            raise ShapeError("Stepper.returns", "actions", expected, given.shape, "fix its axes")
+            raise ShapeError(
+                "Stepper.returns", "actions", expected, given.shape, "add the axes that lack"
+            )
         if self._returns is None:
             self._returns = self._traced_again()
         if self._returns is None:

@@ -395,7 +395,9 @@ def _floats(times: Array) -> Array:
         return times.astype(float)
     except (TypeError, ValueError):
         where = "Trajectory.at: argument 'times'"
-        raise NumberError(where, "plain numbers", "symbols", "give times in numbers") from None
+        raise NumberError(
+            where, "plain numbers", "symbols", "substitute numbers for the symbols"
+        ) from None
 
 
 def _whole(part: slice) -> bool:

@@ -211,7 +211,8 @@ def _floats(function: str, name: str, value: Any) -> Array:
         fix = "pass a number, or an array of them"
         raise NumberError(where, "real numbers", type(value).__name__, fix) from None
     if not np.isfinite(array).all():
-        raise NumberError(where, "finite numbers", "others", "give numbers that can be drawn")
+        got = float(array[~np.isfinite(array)][0])
+        raise NumberError(where, "finite numbers", got, "give bounds that are finite")
     return array
 
 

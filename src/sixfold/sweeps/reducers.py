@@ -337,7 +337,9 @@ def custom(
     for option, function in (("leaf", leaf), ("combine", combine)):
         if not callable(function):
             where = f"custom: argument '{option}'"
-            raise ArgumentError(where, "a function", function, "pass a function")
+            expected = "a function of results" if option == "leaf" else "a function of two states"
+            fix = "write def leaf(results): ..., and def combine(a, b): ..."
+            raise ArgumentError(where, expected, function, fix)
     if not isinstance(name, str) or not name:
         raise OptionError("custom", "name", "a text", name)
     return Own(leaf, combine, name)
