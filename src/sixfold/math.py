@@ -1,4 +1,7 @@
-"""Elementary functions and control flow for any kind of number: floats, arrays, symbols, graphs.
+"""Elementary functions and control flow for numbers of any kind.
+
+These are floats, NumPy arrays, SymPy expressions, MPFR numbers, and numbers in a function to
+compile.
 
 A control law, cost or custom joint written with them can be compiled. `math.sin` and `numpy.sin`
 of arrays work too; `if_positive` takes the place of `if`, `repeat` of a long loop.

@@ -419,8 +419,7 @@ def sin(x: Scalar) -> Scalar:
     """Return the sine.
 
     Args:
-        x: angle [rad]; a number, an array, a SymPy expression, an MPFR number, or a number in a
-            function to compile.
+        x: angle [rad]; a number of any kind.
 
     Returns:
         The sine, of the kind and shape of x.
@@ -440,8 +439,7 @@ def cos(x: Scalar) -> Scalar:
     """Return the cosine.
 
     Args:
-        x: angle [rad]; a number, an array, a SymPy expression, an MPFR number, or a number in a
-            function to compile.
+        x: angle [rad]; a number of any kind.
 
     Returns:
         The cosine, of the kind and shape of x.
@@ -460,8 +458,7 @@ def sqrt(x: Scalar) -> Scalar:
     """Return the square root.
 
     Args:
-        x: zero or positive; a number, an array, a SymPy expression, an MPFR number, or a number in
-            a function to compile.
+        x: zero or positive; a number of any kind.
 
     Returns:
         The square root, of the kind and shape of x.
@@ -478,8 +475,7 @@ def exp(x: Scalar) -> Scalar:
     """Return e to the power x.
 
     Args:
-        x: the exponent; a number, an array, a SymPy expression, an MPFR number, or a number in a
-            function to compile.
+        x: the exponent; a number of any kind.
 
     Returns:
         The power, of the kind and shape of x.
@@ -496,8 +492,7 @@ def log(x: Scalar) -> Scalar:
     """Return the natural logarithm.
 
     Args:
-        x: positive; a number, an array, a SymPy expression, an MPFR number, or a number in a
-            function to compile.
+        x: positive; a number of any kind.
 
     Returns:
         The logarithm, of the kind and shape of x.
@@ -514,8 +509,7 @@ def tanh(x: Scalar) -> Scalar:
     """Return the hyperbolic tangent.
 
     Args:
-        x: the argument; a number, an array, a SymPy expression, an MPFR number, or a number in a
-            function to compile.
+        x: the argument; a number of any kind.
 
     Returns:
         The hyperbolic tangent, from -1 to 1, of the kind and shape of x.
@@ -537,8 +531,7 @@ def sign(x: Scalar) -> Scalar:
     """Return -1, 0 or 1 with the sign of x.
 
     Args:
-        x: the argument; a number, an array, a SymPy expression, an MPFR number, or a number in a
-            function to compile.
+        x: the argument; a number of any kind.
 
     Returns:
         -1, 0 or 1, of the kind and shape of x; NaN where x is NaN.
@@ -555,8 +548,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Return the angle of the point (x, y).
 
     Args:
-        y: second coordinate of the point; a number, an array, a SymPy expression, an MPFR number,
-            or a number in a function to compile.
+        y: second coordinate of the point; a number of any kind.
         x: first coordinate, likewise.
 
     Returns:
@@ -575,8 +567,7 @@ def if_positive(x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
     """Return `then` where x > 0 and `otherwise` where x <= 0; NaN where x is NaN.
 
     Args:
-        x: what decides; a number, an array, a SymPy expression, an MPFR number, or a number in a
-            function to compile.
+        x: what decides; a number of any kind.
         then: the result where x > 0, likewise.
         otherwise: the result where x <= 0, likewise.
 

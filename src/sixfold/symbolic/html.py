@@ -26,6 +26,7 @@ DIGEST = b64encode(
 # -- formulas
 
 
+POSITION = "<msub><mi>q</mi><mn>{}</mn></msub>"
 OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
 PLUS, MINUS = '<mo form="infix">+</mo>', '<mo form="infix">&#x2212;</mo>'
 
@@ -100,7 +101,7 @@ def _shorthand(write: Markup, angles: list[int]) -> str:
     for k in angles:
         angle = write.ring.angles[k]
         for v, word in ((angle.sine, "sin"), (angle.cosine, "cos")):
-            full = f"<mi>{word}</mi><mo>&#x2061;</mo>{OPEN}{_inside(angle)}{CLOSE}"
+            full = f"<mi>{word}</mi><mo>&#x2061;</mo>{OPEN}{_angle_text(angle, POSITION)}{CLOSE}"
             rows.append(f"<p>{_math(f'{write.variable(v, 1)}<mo>=</mo>{full}')}</p>")
     return f'<div class="columns">{"".join(rows)}</div>'
 
@@ -165,23 +166,18 @@ class Markup:
         """Return a power of a variable."""
         if v.kind in (COSINE, SINE):
             letter = "S" if v.kind == SINE else "C"
-            index = _label(self.ring.angles[v.angle])
+            index = _angle_text(self.ring.angles[v.angle], "<mn>{}</mn>")
             if n == 1:
                 return f"<msub>{_mi(letter)}<mrow>{index}</mrow></msub>"
             return f"<msubsup>{_mi(letter)}<mrow>{index}</mrow><mn>{n}</mn></msubsup>"
         return _name(v.name, n)
 
 
-def _label(angle: Angle) -> str:
+def _angle_text(angle: Angle, position: str) -> str:
+    """Return the name of a constant angle, or a sum of positions."""
     if angle.name:
         return _name(angle.name)
-    return _sum([(n, f"<mn>{j + 1}</mn>") for j, n in angle.combination])
-
-
-def _inside(angle: Angle) -> str:
-    if angle.name:
-        return _name(angle.name)
-    return _sum([(n, f"<msub><mi>q</mi><mn>{j + 1}</mn></msub>") for j, n in angle.combination])
+    return _sum([(n, position.format(j + 1)) for j, n in angle.combination])
 
 
 def _sum(parts: list[tuple[int, str]]) -> str:

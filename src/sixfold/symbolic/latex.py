@@ -122,9 +122,9 @@ class Writer:
         angle, power = self.ring.angles[v.angle], "" if n == 1 else f"^{{{n}}}"
         if self.shorthand:
             letter = "S" if v.kind == SINE else "C"
-            return f"{letter}_{{{_label(angle)}}}{power}"
+            return f"{letter}_{{{_angle_text(angle, '{}')}}}{power}"
         word = r"\sin" if v.kind == SINE else r"\cos"
-        return f"{word}{power}({_inside(angle)})"
+        return f"{word}{power}({_angle_text(angle, 'q_{{{}}}')})"
 
 
 def _leading(piece: str) -> str:
@@ -132,21 +132,12 @@ def _leading(piece: str) -> str:
     return "{-}" + piece[2:] if piece.startswith("- ") else piece.removeprefix("+ ")
 
 
-def _label(angle: Angle) -> str:
+def _angle_text(angle: Angle, position: str) -> str:
+    """Return the name of a constant angle, or a sum of positions such as q_{2}+q_{3}."""
     if angle.name:
         return symbol_name(angle.name)
     parts = "".join(
-        f"{'-' if n < 0 else '+'}{'' if abs(n) == 1 else abs(n)}{j + 1}"
-        for j, n in angle.combination
-    )
-    return parts.lstrip("+")
-
-
-def _inside(angle: Angle) -> str:
-    if angle.name:
-        return symbol_name(angle.name)
-    parts = "".join(
-        f"{'-' if n < 0 else '+'}{'' if abs(n) == 1 else abs(n)}q_{{{j + 1}}}"
+        f"{'-' if n < 0 else '+'}{'' if abs(n) == 1 else abs(n)}{position.format(j + 1)}"
         for j, n in angle.combination
     )
     return parts.lstrip("+")

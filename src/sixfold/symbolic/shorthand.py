@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from sixfold.errors import OptionError, visible
@@ -125,13 +126,7 @@ def sum_text(ring: Ring, total: Sum, width: int = 0, indent: str = "    ") -> st
 
 def _pieces(ring: Ring, total: Sum) -> list[str]:
     """Return words that may stand at the beginning of a line; each begins with a sign."""
-    found: list[str] = []
-    for part in total.parts:
-        if isinstance(part, Term):
-            found.append(_term(ring, part))
-        else:
-            found += _bracket(ring, part)
-    return found
+    return total.map_parts(partial(_term, ring), partial(_bracket, ring))
 
 
 def _bracket(ring: Ring, product: Product) -> list[str]:
