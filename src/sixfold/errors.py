@@ -149,6 +149,7 @@ class OptionError(SixfoldError, ValueError):
             what = f"{function}: option '{option}' cannot be {given}"
             super().__init__(_message(what, fix=f"pass {choices}"))
             return
+        # words to choose from; a similar one is suggested
         words = list(choices)
         near = near_names(got, map(str, words)) if isinstance(got, str) else []
         fix = f"did you mean {', '.join(map(repr, near))}?" if near else "pass one of the choices"
@@ -162,6 +163,7 @@ class UnknownNameError(SixfoldError, KeyError):
     def __init__(self, kind: str, name: object, known: Iterable[str], *, where: str) -> None:
         """Name the model or list searched and the nearest names in it."""
         names = [str(other) for other in known]
+        # similar names first, else the list
         near = near_names(name, names) if isinstance(name, str) else []
         listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         some = "pass one of the known names" if names else "no names are known"
@@ -206,6 +208,7 @@ class RobotFileError(SixfoldError, ValueError):
         """Name file, line and element, what is wrong, what was expected and found, the way out."""
         self.file, self.line = str(file), line
         self.element, self.what, self.fix = _flat(element), _flat(what), _flat(fix)
+        # file:line, element, what: as compilers write it
         name = _flat(_cut(self.file, 3 * MAX_SHOWN))
         place = f"{name}:{line}" if line else name
         first = ": ".join(part for part in (place, self.element, self.what) if part)
@@ -218,6 +221,7 @@ class SingularModelError(SixfoldError, ValueError):
 
     def __init__(self, model: str, joints: Iterable[tuple[str, str]]) -> None:
         """Name each joint and the body it should move."""
+        # joints with their bodies, in one line
         named = _flat("; ".join(f"joint '{joint}' of body '{body}'" for joint, body in joints))
         super().__init__(
             f"model '{_flat(model)}': forward dynamics has no solution: no inertia behind {named}\n"
@@ -380,6 +384,7 @@ def _cut(text: str, most: int) -> str:
 
 def one_of(function: str, option: str, choices: Iterable[str], got: object) -> None:
     """Refuse an option that is not one of its words."""
+    # an iterator is read once: the message lists the words again
     listed = tuple(choices)
     if not isinstance(got, str) or got not in listed:
         raise OptionError(function, option, listed, got)

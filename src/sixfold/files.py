@@ -79,6 +79,7 @@ class NewFile:
 
     def finish(self) -> None:
         """Give the file its name, when all of it has reached the disk."""
+        # folders are renamed as a whole
         if self.part.is_dir():
             try:
                 os.replace(self.part, self._target)
@@ -157,6 +158,7 @@ def write_error(path: Path, error: OSError) -> OutputFileError:
     """Return the error of a file that cannot be written, with the way out."""
     if isinstance(error, OutputFileError):
         return error
+    # what to do depends on why the system refused
     fix = {
         errno.ENOSPC: "free some space, or choose another disk",
         errno.EDQUOT: "free some of your quota, or choose another disk",

@@ -85,6 +85,7 @@ def assemble(model: Model, q: ArrayLike | None = None, *, hold: Iterable[str] = 
     if not model.constraints:
         where = f"model '{model.name}', which has no constraints but its joints"
         raise NotApplicableError("assemble", where, "leave it out")
+    # a guess, or the neutral configuration
     given = neutral(model) if q is None else q
     meaning, names = f"nq coordinates of model '{model.name}'", model.coordinates.q_names
     argument = Argument(given, (model.nq,), meaning, labels=(names,))
@@ -131,6 +132,7 @@ def _moving(model: Model, hold: Any) -> Array:
     if isinstance(hold, str) or not isinstance(hold, Iterable):
         fix = "pass joint names, as hold=('crank_joint',)"
         raise ArgumentError("assemble: argument 'hold'", "a list of joint names", hold, fix)
+    # zero for joints that keep their position
     moving = np.ones(model.nv)
     for name in hold:
         moving[model.v_slice(name)] = 0.0
@@ -293,6 +295,7 @@ def mobility(model: Model, q: ArrayLike | None = None) -> Mobility:
     if not model.constraints:
         where = f"model '{model.name}', which has no constraints but its joints"
         raise NotApplicableError("mobility", where, "its mobility is model.nv")
+    # constraints hold at the configuration that is examined
     at = assemble(model, q)
     if at.ndim != 1:
         fix = "call it for one configuration after the other"
@@ -376,6 +379,7 @@ def actuator_forces(
         where = f"model '{model.name}', which has no constraints but its joints"
         raise NotApplicableError("actuator_forces", where, "use sixfold.inverse_dynamics")
     motors = _motors(model, actuated)
+    # arrays of other libraries as NumPy arrays, labels in the model's order
     q, v, a, f_ext = (
         plain_argument("actuator_forces", name, x, model, sizes)
         for name, x, sizes in (
@@ -417,6 +421,7 @@ def actuator_forces(
             f"{int(far.sum())} of {far.size} states with forces left over",
             "name more joints in actuated",
         )
+    # back to forces in their units
     tau = np.zeros((*lead, n))
     tau[..., motors] = x[..., : len(motors)] * scale[..., motors]
     return tau, x[..., len(motors) :] * weight
@@ -451,6 +456,7 @@ def _motors(model: Model, actuated: Any) -> Array:
         fix = "pass joint names, as actuated=('crank_joint',)"
         where = "actuator_forces: argument 'actuated'"
         raise ArgumentError(where, "a list of joint names", actuated, fix)
+    # velocity coordinates of the named joints
     slices = [model.v_slice(name) for name in actuated]
     found = sorted({k for part in slices for k in range(part.start, part.stop)})
     if not found:

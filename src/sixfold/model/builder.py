@@ -115,6 +115,7 @@ class ConstraintBuilder:
         where, name = self._name("close", body_a, body_b, name)
         if not isinstance(joint, Joint):
             raise ModelError(where, f"joint is {quote(joint)}", "pass a joint, as Revolute('z')")
+        # a joint with six degrees of freedom constrains nothing
         if isinstance(joint, Free) or joint.nv > 5:
             what = f"a {joint.kind} joint forbids nothing"
             raise ModelError(where, what, "close loops with a joint of fewer degrees of freedom")
@@ -158,6 +159,7 @@ class ConstraintBuilder:
             for label, p in (("point_a", point_a), ("point_b", point_b))
         ]
 
+        # a distance between two points of different bodies
         def build(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, body_a, body_b)
             pa, pb = (_point(P, p) for P, p in zip((PA, PB), ends, strict=True))
@@ -252,6 +254,7 @@ class ConstraintBuilder:
         # the wheel's frame: its z axis is the axis of the disc
         XB = Transform(_axes(where, axis), Vector3(*map(exact, p)))
 
+        # the plane belongs to one body, the wheel to the other
         def build(at: Attachments, _: list[Body]) -> Constraint:
             (a, PA), (b, PB) = self._pair(where, at, ground, body)
             XA, X = (XP @ PA).map(exact), (XB @ PB).map(exact)
@@ -279,6 +282,7 @@ class ConstraintBuilder:
     def _pair(
         self, where: str, at: Attachments, a: str, b: str
     ) -> tuple[tuple[int, Transform], tuple[int, Transform]]:
+        # both ends exist, and can move against each other
         for name in (a, b):
             if name not in at:
                 raise UnknownNameError("body or frame", name, at, where=where)
@@ -307,6 +311,7 @@ def _axes(where: str, axis: Any) -> Any:
     """Return E of a frame whose z axis is the given one."""
     from sixfold.spatial import IDENTITY3, Matrix3, unit
 
+    # a frame whose z axis is the given one
     z = unit(axis, where)
     if math.isclose(float(plain(z.z)), 1.0, rel_tol=0.0, abs_tol=0.0):
         return IDENTITY3
@@ -429,6 +434,7 @@ class ModelBuilder(ConstraintBuilder):
         if not isinstance(joint, Joint):
             fix = "pass a joint such as Revolute('z')"
             raise ModelError(where, f"joint is {quote(joint)}", fix)
+        # parts are checked one by one, so that the message names the part
         X = placement_of(where, placement)
         body_inertia = Inertia.zero() if inertia is None else inertia_of(where, inertia)
         nq, nv = joint.nq, joint.nv
@@ -459,6 +465,7 @@ class ModelBuilder(ConstraintBuilder):
         part = joint.quaternion()
         if part is not None and not any(properties["rest"][part]):
             raise ModelError(where, "rest has a quaternion of length zero", "give a rotation")
+        # parents may come later: they are resolved in build
         self._parts[name] = _Part(
             order=len(self._parts),
             name=name,

@@ -61,6 +61,7 @@ class CustomJoint(Joint):
         if not whole or self.nq < 1 or self.nq > 6:
             fix = "a joint has 1 to 6 coordinates"
             raise ModelError("CustomJoint", f"nq = {quote(self.nq)}", fix)
+        # transform is required, the others may be None
         for name in ("transform", "subspace", "bias"):
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "transform"):
@@ -109,6 +110,7 @@ class CustomJoint(Joint):
         for x in (*q, *qd):
             if isinstance(x, np.matrix):  # its products are not those of numbers
                 raise ArgumentError("CustomJoint.calc", "numbers", x, "pass tuples or arrays")
+        # S and cJ by differentiation, where no functions are given
         S = self._subspace(q)
         cJ = self.bias(q, qd) if self.bias else self._bias(q, qd)
         return JointState(self.transform(q), S, S @ qd, cJ)

@@ -195,6 +195,7 @@ def _positions(model: Model, joints: Any) -> dict[int, Numbers]:
     number = {name: k for k, name in enumerate(model.joint_names)}
     given: dict[str, Any] = {}
     try:
+        # names alone lock at the neutral position
         listed = (
             dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(_first_names(joints))
         )
@@ -345,11 +346,13 @@ def add_payload(
         True
     """
     require_model("add_payload", model)
+    # the load hangs on the body that carries the frame
     carrier, placed = model.locate(frame)
     where = f"payload at '{frame}'"
     if carrier < 0:
         fix = "name a frame that moves; to count the load of a floating base, load it as floating"
         raise ModelError(where, "the frame is fixed to the base, where a load does nothing", fix)
+    # its inertia in the coordinates of that body
     X = placement_of(where, placement) @ placed
     bodies = list(model.bodies)
     bodies[carrier] = add_load(bodies[carrier], _load(where, mass, com, inertia), X)
@@ -449,6 +452,7 @@ def add_prefix(model: Model, prefix: str) -> Model:
         raise ModelError("attach", f"prefix is {quote(prefix)}", "give a text")
     if not prefix:
         return model
+    # constraints have names of their own
     named = _rename_all(model, prefix.__add__, prefix.__add__)
     constraints = tuple(replace(each, name=prefix + each.name) for each in model.constraints)
     return replace(named, constraints=constraints)
@@ -553,6 +557,7 @@ def reattach_constraint(each: Constraint, attachments: Mapping[int, Attachment])
             for name, (X, p) in ends.items()
         }
         return replace(each, body_a=a, body_b=b, **points)  # type: ignore[arg-type]
+    # loops and wheels: their frames move along
     return replace(
         each,
         body_a=a,

@@ -222,6 +222,7 @@ class Joint(ABC):
         if not isinstance(rng, np.random.Generator):
             where, fix = f"{type(self).__name__}.random: argument 'rng'", "numpy.random.default_rng"
             raise ArgumentError(where, "a NumPy generator", rng, f"make one with {fix}(seed)")
+        # uniform within the sampling range
         far = np.array(self.sampling_range())
         part = self.quaternion()
         if part is None:
@@ -240,6 +241,7 @@ class Joint(ABC):
 
     def map(self, convert: Callable[[Scalar], Scalar]) -> Self:
         """Return the joint with its constants in another kind of number."""
+        # vectors by their own map, numbers directly, everything else as it is
         changes = {
             field.name: value.map(convert)
             if hasattr(value, "map")
@@ -368,6 +370,7 @@ def _sampled_values(function: Callable[..., Any], arguments: Sequence[tuple[str,
     """Return a hash of a function's values at random coordinates."""
     rng = np.random.default_rng(0)
     found: list[Any] = []
+    # results at random coordinates stand for a function that cannot be recorded
     for _ in range(IDENTITY_SAMPLES):
         given = [tuple(rng.uniform(-1.0, 1.0, size).tolist()) for _, size in arguments]
         try:

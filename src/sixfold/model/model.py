@@ -76,6 +76,7 @@ class Model:
 
     def _check_extra_fields(self) -> None:
         """Refuse geometries and a source file of another type."""
+        # shapes and places in files; imported here because most calls need neither
         from sixfold.model.geometry import Geometry, SourceInfo
 
         object.__setattr__(
@@ -295,6 +296,7 @@ class Model:
     def gather(self, forces: Mapping[int, Sequence[Scalar]]) -> list[Scalar]:
         """Stack one column of forces for each body; a follower's force works on its masters."""
         try:
+            # one column for each body, by its number in the tree
             listed = {i: list(forces[i]) for i in self.tree.bodies}
         except Exception:
             fix = f"give {{1: forces of the first body, ..., {self.nb}: of the last}}"
@@ -371,6 +373,7 @@ def _tree(model: Model) -> Tree:
         return (Column.zero(0), *(column(getattr(body, name)) for body in bodies))
 
     properties: dict[str, Any] = {name: columns(name) for name in COLUMNS}
+    # entry 0 is the base, a placeholder that does not move
     return Tree(
         parent=(0, *(body.parent + 1 for body in bodies)),
         joint=(Fixed(), *(body.joint for body in bodies)),

@@ -101,6 +101,7 @@ def from_dh(
     builder = ModelBuilder(name, gravity=gravity, friction_speed=friction_speed)
     before = Transform.identity()  # body frame of the last link to where this row starts
     for n, given in enumerate(rows, 1):
+        # T = Rz(theta) Tz(d) Tx(a) Rx(alpha) in the standard form, Rx Tx Rz Tz in the modified
         row = _row(n, given)
         joint = Revolute("z") if row.sigma == 0 else Prismatic("z")
         # the four elementary transforms of a row
@@ -128,6 +129,7 @@ def from_dh(
             inertia=inertia,
             **_properties(n, row.properties),
         )
+        # the frame that DH gives the link stands behind the joint
         builder.add_frame(f"dh{n}", f"link{n}", after)
         before = after
     return builder.build()
@@ -140,6 +142,7 @@ def _properties(n: int, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         fix = "pass a dictionary such as {'damping': 0.1}"
         raise ModelError(f"DH row {n}", f"properties are {quote(given)}", fix)
+    # the same names as in add_body
     for name in given:
         if name not in JOINT_PROPERTIES:
             raise UnknownNameError("property", name, JOINT_PROPERTIES, where=f"DH row {n}")
@@ -228,6 +231,7 @@ def from_arrays(
         fix = f"give at most {MAX_BODIES:,}, one for each body"
         raise TooLargeError("from_arrays", f"{len(parents)} bodies", fix)
     n = len(parents)
+    # 'RRP' or a list of types
     types = _letters(jtype) if isinstance(jtype, str) else _entries("jtype", jtype)
     # one entry for each body in every column
     columns = {"jtype": types, "Xtree": _entries("Xtree", Xtree)}
@@ -346,6 +350,7 @@ def _placement(where: str, given: Any) -> Transform | None:
 def _inertia(where: str, given: Any) -> Inertia | None:
     if given is None or isinstance(given, Inertia):
         return given
+    # ten parameters, or the matrix of a rigid body
     I = _numbers(where, "inertia", given, ((6, 6), (10,)))
     if I.shape == (10,):
         return Inertia.from_parameters(I.tolist())

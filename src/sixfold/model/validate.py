@@ -52,6 +52,7 @@ def numbers_of(
         finite: refuse infinities.
         spread: take one number for all n: a damping for each axis, never a coordinate of a vector.
     """
+    # left out: the default for every coordinate
     if values is None and default is not None:
         return (default,) * n
     alone = n == 1 or spread
@@ -73,6 +74,7 @@ def numbers_of(
     if not alone and _is_single(values):
         fix = "give (x, y, z)" if n == 3 else f"give {n} numbers"
         raise ModelError(where, f"{what} = {quote(values)} is one number, not {n}", fix)
+    # as many as there are coordinates
     if len(listed) != n:
         count = len(values) if isinstance(values, Sized) else f"more than {n}"
         raise ModelError(where, f"{what} has {count} numbers", f"give {n}")

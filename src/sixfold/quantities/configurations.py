@@ -94,6 +94,7 @@ def _join_by_joint(
     model: Model, rule: Callable[..., Column], q: Numbers, v: Numbers
 ) -> list[Scalar]:
     """Return the results of a rule for the coordinates and velocities of each joint."""
+    # joints in the order of their coordinates; followers have none
     result: list[Scalar] = []
     for each in model.coordinates.free:
         result += rule(each.joint, q[each.q], v[each.v])
@@ -146,6 +147,7 @@ def random_state(
     rng = generator_of("random_state", seed)
     count = prod(lead)
     try:
+        # positions, then velocities, from one generator: a seed fixes both
         q = _positions(model, count, rng)
         lower, upper = model.lower_position, model.upper_position
         # coordinates with two finite limits are drawn between them
@@ -177,6 +179,7 @@ def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
             reach = far[start:stop]
             q[:, start:stop] = rng.uniform(-reach, reach, (count, stop - start))
 
+    # intervals between the quaternions, in one draw each
     done = 0
     for _, part in model.coordinates.quaternions:
         spread(done, part.start)
@@ -190,6 +193,7 @@ def _positions(model: Model, count: int, rng: np.random.Generator) -> Array:
 
 def _lead(size: object) -> tuple[int, ...]:
     """Return a leading shape from a number or several."""
+    # any integer type counts as a number
     try:
         sizes = tuple(index(n) for n in (size if isinstance(size, (tuple, list)) else (size,)))
     except Exception:  # no number, or one whose own conversion fails

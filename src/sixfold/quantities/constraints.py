@@ -254,6 +254,7 @@ def project(
 
 def rows_of(model: Any, q: Numbers, v: Numbers | None) -> list[Any]:
     """Return all rows over the model's own coordinates."""
+    # rows over the joints of the tree, before couplings
     x, xd = model.positions(q), None if v is None else model.velocities(v)
     found: list[Any] = constrained.rows(model.tree, model.constraints, x, xd)
     if not model.couplings:
@@ -291,6 +292,7 @@ def solve(
     """
     # the trunk keeps the bodies that constraint forces act on
     loaded = model.tree.bodies if whole else constrained.loaded_bodies(model.constraints)
+    # the motion without constraint forces
     motion = free_motion(model, q, v, tau, f_ext, frame, loaded)
     M, z = motion.factor, motion.z
     # G lam = -(gamma + J a_free) with G = J M^-1 J^T
@@ -338,10 +340,12 @@ def free_motion(
         M = factor_mass_matrix(model, q)
         C = bias_force(model, q, v, f_ext, f_ext_frame=frame)
         return trunk.FreeMotion(M, M.half(Column(tau) - Column(C)))
+    # in the coordinates of the tree, without couplings
     tree = model.tree
     x, xd = model.positions(q), model.velocities(v)
     # bias forces at zero acceleration, by one sweep over the bodies
     forces = external_forces(model, x, f_ext, frame)
+    # motors work against damping, friction and springs
     passive = passive_forces(tree, x, xd)
     net = {i: t - passive[i] for i, t in model.velocities(tau).items()}
     Xup, S, pA, *_ = sweep.body_forces(tree, x, xd, tree.zero_velocities(), forces)

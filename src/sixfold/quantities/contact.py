@@ -55,9 +55,11 @@ def contact_dynamics(
     loaded = scene.bodies(tree) | constrained.loaded_bodies(model.constraints)
     on = ModelOnTree(model, tree)
     motion = free_motion(on, q, v, tau, f_ext, frame, loaded)
+    # points of the scene in world coordinates
     places = Places(model.tree, model.positions(q))
     gravity = model.tree.gravity.lin
     reduce = _reduction(model)
+    # what each row of forces does to the joints
     space = JointSpace(places, scene.ground_bodies - {0})
     qd = model.velocities(v)
     at = ContactState(q, v, qd, places, space, space.twists(qd), reduce, gravity, h)
@@ -135,6 +137,7 @@ def contact_forces(
 
     After tau come dt, if the scene is rigid, and external forces, if there are some.
     """
+    # rigid contact needs the time step
     h = rest[0][0] if scene.rigid else None
     f_ext = rest[scene.rigid] if len(rest) > scene.rigid else None
     found = contact_dynamics(model, tree, q, v, tau, f_ext, scene=scene, frame=frame, h=h)
@@ -172,6 +175,7 @@ def _reduction(model: Model) -> Reduce:
     tree = model.tree
 
     def reduce(row: Mapping[int, Scalar]) -> list[Scalar]:
+        # forces of all joints, then those of the leading ones
         whole = [row.get(k, ZERO) for k in range(tree.nv)]
         if not model.couplings:
             return whole
@@ -197,6 +201,7 @@ class _SceneQuantity(Quantity):
 @lru_cache(maxsize=64)
 def _row(scene: Scene) -> Quantity:
     n = len(scene.touches)
+    # a row of its own for each scene: sizes depend on its contacts
     return _SceneQuantity(
         "contact_forces",
         contact_forces,

@@ -86,6 +86,7 @@ def inverse_dynamics_derivatives(
     # forces fixed in the world turn as seen from a body
     fixed = f_ext is not None and f_ext_frame == "world"
     found = inverse.first_order(tree, x, xd, xdd, forces, fixed=fixed)
+    # damping, friction and springs depend on one coordinate each
     passive.add_passive(tree, x, xd, found.Q, found.V)
     return reduce_couplings(model, found)
 
@@ -235,6 +236,7 @@ def forward_dynamics_second_derivatives(
     by_q, by_v = _solve_columns(model, q, v, factor, Q, V, closed=True)
     # second derivatives of eta . tau at the accelerations of forward dynamics
     qq, qv, vv, qa = inverse_dynamics_second_derivatives(model, q, v, a, factor.solve(weights))
+    # chain rule through the accelerations: qa a_q and qa a_v
     mixed, damped = _product(qa, by_q), _product(qa, by_v)
     by_tau = [factor.solve(row) for row in qa]
     return (

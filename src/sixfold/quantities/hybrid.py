@@ -31,6 +31,7 @@ def _joint_names(function: str, model: Model, given: Any) -> tuple[str, ...]:
     """Return the names of joints whose acceleration is given, or say what is wrong with them."""
     if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) for name in given):
         raise OptionError(function, "given", "names of joints in a list", given)
+    # the first name that is no joint, or that follows another
     for name in given:
         if name not in model.joint_names:
             where = f"{function}: option 'given' for model '{model.name}'"
@@ -109,9 +110,11 @@ def hybrid_dynamics(
     passive = passive_forces(tree, x, xd)
     net = {i: t - passive[i] for i, t in model.velocities(tau).items()}
     rows = _rows(model, given)
+    # bodies whose joints are given, by number in the tree
     bodies = {free.body + 1 for free in model.coordinates.free if free.v.start in rows}
     known = {i: xdd[i] if i in bodies else tree.zero_velocity(i) for i in tree.bodies}
     qdd, found = aba.hybrid_dynamics(tree, x, xd, net, known, forces, bodies)
+    # joint forces of the given joints; the others keep theirs
     applied = model.gather({i: found[i] + passive[i] for i in tree.bodies})
     return model.gather(qdd), [applied[k] if k in rows else t for k, t in enumerate(tau)]
 

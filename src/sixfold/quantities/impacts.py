@@ -177,6 +177,7 @@ def _points(function: str, points: Any) -> tuple[ImpactPoint, ...]:
     if type(points) is tuple and points and all(type(x) is ImpactPoint for x in points):
         found = points
     else:
+        # anything else is named in an error, each entry of a list by itself
         where, words = f"{function}: argument 'points'", "an ImpactPoint, or several in a list"
         fix = "pass sf.contact.ImpactPoint(frame, position, normal)"
         if isinstance(points, ImpactPoint):
@@ -199,9 +200,11 @@ def _refuse_unknown(
     known = (*model.body_names, *model.frame_names, model.base_name)
     for k, point in enumerate(points):
         where = f"{function}: point {k} for model '{model.name}'"
+        # names are checked against each model, because points know none
         for name in (point.frame, point.against):
             if name is not None and name not in known:
                 raise UnknownNameError("body or frame", name, known, where=where)
+        # an impulse between two places of one body does nothing
         other = -1 if point.against is None else model.locate(point.against)[0]
         if model.locate(point.frame)[0] == other:
             what = f"{where}: '{point.frame}'"
@@ -302,12 +305,14 @@ def _struck(model: Any, q: Numbers, points: Sequence[ImpactPoint]) -> list[_Stru
     # velocity rows at each point; between two bodies the difference of both
     for point in points:
         k, placement = model.locate(point.frame)
+        # from world coordinates to the body's axes at the point
         X = Transform.translation([exact(x) for x in point.position]) @ placement @ X0[k + 1]
         directions = _axes(point)
         if point.against is None:
             found = rows_of(k, X.r, directions)
         else:
             other, held = model.locate(point.against)
+            # the normal is given in the axes of the body that is hit
             back = (held @ X0[other + 1]).E.T
             directions = [back @ d for d in directions]
             both = zip(rows_of(k, X.r, directions), rows_of(other, X.r, directions), strict=True)

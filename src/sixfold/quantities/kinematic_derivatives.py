@@ -169,6 +169,7 @@ def integrate_derivatives(
     # each joint alone: the blocks of different joints are zero
     def rows(joint: Any, x: Numbers, xd: Numbers) -> tuple[Matrix, Matrix]:
         end = move(joint, x, xd)
+        # unit velocities as rates of the coordinates
         along = [joint.rate(x, unit) for unit in joints.units(joint.nv)]
         by_q = [_rate(lambda y: joint.difference(end, move(joint, y, xd)), x, d) for d in along]
         by_v = [
@@ -381,6 +382,7 @@ def _jacobian_and_rates(
         J, H = algorithms.in_moving_frame(found, own, transform_to(model, q, frame)(body))
         return J, H, lambda m: m
     found = algorithms.columns(tree, q, body, placement)
+    # how columns change depends on the axes they are written in
     H = algorithms.jacobian_derivatives(found, _RATES[frame])
     if frame == "body":
         return found.J, H, lambda m: m

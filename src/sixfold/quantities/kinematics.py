@@ -42,6 +42,7 @@ def body_poses(model: Model, q: ArrayLike, **options: Unpack[Options[Array]]) ->
         ((2, 4, 4), True)
     """
     tree = model.tree
+    # X0 takes world coordinates to those of the body; its pose is the inverse
     _, X0 = kinematics.transforms(tree, model.positions(q))
     return tree.rows(lambda i: [x for row in X0[i].pose() for x in row])
 
@@ -283,6 +284,7 @@ def jacobian_bias(
     vel, acc = kinematics.motions(tree, x, xd, tree.zero_velocities())
     if frame not in FRAMES:
         X = transform_to(model, x, frame)(body)
+        # the axes turn with the frame: subtract v_F x J v
         other, its_placement = body_and_placement(model, frame)
         turning = its_placement @ vel[other]
         return X @ acc[body] - turning.cross(X @ vel[body])
@@ -290,6 +292,7 @@ def jacobian_bias(
     if frame == "body":
         return a_f
     X0 = placement @ kinematics.transforms(tree, x)[1][body]
+    # aligned: the acceleration of the point; world: the spatial acceleration
     m = classical_acceleration(a_f, v_f) if frame == "aligned" else a_f
     return express(m, X0, frame)
 
@@ -363,6 +366,7 @@ def _express_all(model: Model, q: Table, motions: Table, frame: str) -> Any:
     """Return motions of all bodies in the axes and at the points of `frame`."""
     tree = model.tree
     if frame not in FRAMES:
+        # one transform for each body into the named frame
         X = transform_to(model, q, frame)
         return [X(i) @ motions[i] for i in tree.bodies]
     if frame == "body":
