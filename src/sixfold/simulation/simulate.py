@@ -85,6 +85,7 @@ def simulate(
         SimulationError: if a state becomes infinite or NaN, or if resets follow each other without
             end; its `.trajectory` is what came before.
         SingularModelError: if some joint has no inertia behind it.
+        TooLargeError: if contact couples so many bodies that a step takes minutes to compile.
 
     Example:
         >>> import numpy as np, sixfold as sf
