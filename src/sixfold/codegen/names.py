@@ -18,6 +18,7 @@ def identifier(name: str, most: int = MAX_NAME) -> str:
 
     One that is too long ends in a digest, so that names which differ at their end stay apart.
     """
+    # ASCII letters, digits and underscores; never a digit or a known word at the start
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "robot"
     if plain[0].isdigit() or has_other_meaning(plain):
         plain = f"robot_{plain}"

@@ -79,6 +79,7 @@ def rollout_source(texts: Sequence[str], scan: Scan, shared: Sequence[bool], own
         shared: which of its arrays are the same for all trajectories.
         own: whether elementary functions are the device's.
     """
+    # the step, and the subroutine that it calls, if any
     program, *blocks = map(Program.parse, texts)
     block = blocks[0] if blocks else None
     kind, n, carried = scan.scalar, len(scan.sizes), len(scan.carried)
@@ -144,6 +145,7 @@ def _memory(kind: str, block: Program | None) -> str:
 
 
 def _subroutine(kind: str, block: Program, own: bool) -> str:
+    # a function of the arrays `given` and `found`
     writer = _Writer(kind, [f"given[{k}]" for k in range(block.inputs)], own=own)
     results = writer.run(block)
     lines = [*writer.lines, *(f"found[{k}] = {value};" for k, value in enumerate(results))]

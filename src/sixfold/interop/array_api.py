@@ -35,6 +35,7 @@ CHOICES = ("float64", "float32")  # precisions that there are kernels for
 
 def in_order(core: ArrayFunction, arrays: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """Return the arguments of a call in their order, or say which is missing or too many."""
+    # by place, then by name; each exactly once
     names = core.names
     given = dict(zip(names, arrays, strict=False))
     twice = [name for name in named if name in given]
@@ -54,6 +55,7 @@ def _wrong(core: ArrayFunction, got: str) -> ArgumentError:
 
 def leading_shape(core: ArrayFunction, shapes: Sequence[Shape]) -> Shape:
     """Return the common leading shape of arguments, or say which of them does not fit."""
+    # the last axes are those of one state, what is in front broadcasts
     leads = []
     for name, shape, expected in zip(core.names, shapes, core.inputs, strict=True):
         start = len(shape) - len(expected)
@@ -280,6 +282,7 @@ def _function_of(xp: Any, row: Rule, array: Callable[[float], Any]) -> Callable[
 
 def _library_of(core: ArrayFunction, given: Sequence[Any]) -> tuple[Any, Any]:
     """Return the functions of the arrays' library, and one of its arrays."""
+    # NumPy arrays and lists go with any library
     found: dict[str, tuple[Any, Any]] = {}
     for name, x in zip(core.names, given, strict=True):
         if isinstance(x, np.ndarray | np.generic | list | tuple | float | int):

@@ -122,6 +122,7 @@ def _ours(
 ) -> dict[str, Array]:
     """Return Sixfold's results for each state; the default call takes nothing but the arrays."""
     options: dict[str, Any] = {} if backend is None else {"backend": backend}
+    # engines have no damping, friction and springs in these results
     bare = model.without(damping=True, friction=True, springs=True)
     moving = bare if engine.counts_rotors else bare.without(armature=True)
     here = {"inverse dynamics": inverse_dynamics(bare, q, v, a, **options)}
@@ -140,6 +141,7 @@ def _ours(
 
 def _poses(model: Model, names: Iterable[str], q: Array, options: dict[str, Any]) -> Array:
     """Return world-from-frame matrices of those frames that the model has."""
+    # frames by name, bodies as frames at their own origin
     places = {frame.name: (frame.body, frame.placement) for frame in model.frames}
     places |= {name: (k, Transform.identity()) for k, name in enumerate(model.body_names)}
     bodies = body_poses(model, q, **options)
@@ -165,6 +167,7 @@ def _theirs(
     engine: Any, c: Converter, q: Array, v: Array, a: Array, tau: Array, *, solve: bool
 ) -> dict[str, Array]:
     """Return the other library's results for each state, in Sixfold's coordinates."""
+    # one state after the other, then back to Sixfold's coordinates
     at, speed = c.q_to(q), c.v_to(q, v)
     states = zip(at, speed, c.a_to(q, v, a), c.tau_to(q, tau), strict=True)
     rows = [engine.results(*state) for state in states]
@@ -441,6 +444,7 @@ def compare(
     model: Model, engine: Any, *, samples: int = 100, seed: int = 0, backend: Backend | None = None
 ) -> Comparison:
     """Compare a model with an engine that already holds the same robot."""
+    # the tree alone, then the constrained accelerations
     tree = model.without(constraints=True)
     found = differences(tree, engine, samples, seed, backend)
     remarks = list(_left_out(tree, engine))
@@ -490,6 +494,7 @@ def _root(path: Path) -> str:
 
 def _left_out(model: Model, engine: Any) -> Iterator[str]:
     """Say what was left out of the comparison, on either side."""
+    # effects of the model that the other library does not have
     effects = {
         "damping": ("damping",),
         "dry friction": ("friction", "friction_negative"),

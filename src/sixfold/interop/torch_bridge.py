@@ -80,6 +80,7 @@ class TorchFunction(LibraryFunction):
         core, Tensor = self._core, self._torch.Tensor
         if len(tensors) != len(core.inputs) or not all(isinstance(x, Tensor) for x in tensors):
             return False
+        # the fast way: nothing has to be converted or broadcast
         dtype, lead = tensors[0].dtype, tensors[0].shape[: tensors[0].dim() - len(core.inputs[0])]
         if dtype not in (self._torch.float64, self._torch.float32):
             return False

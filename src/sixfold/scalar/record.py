@@ -70,6 +70,7 @@ def digest_of_result(result: Any) -> str:
 
 
 def _parts(x: Any) -> Iterator[bytes]:
+    # containers count with their lengths, so that ((a), b) differs from (a, b)
     if x is None:
         yield b"none"
     elif isinstance(x, (tuple, list)):

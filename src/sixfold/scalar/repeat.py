@@ -73,6 +73,7 @@ def repeat(
             raise ArgumentError("repeat: argument 'carried'", "numbers", x, fix)
     if while_positive is not None:
         step = _freezing(step, carried, while_positive)
+    # plain numbers: a loop; traced numbers: their recorder takes the rest of the rounds
     for done in range(int(rounds)):
         # numbers of the functions around may come in with the first round
         recorder = _recorder(carried) if done < 2 else None

@@ -468,6 +468,7 @@ def physical_consistency(inertia: Inertia, tolerance: float = 1e-9) -> Consisten
     moments = np.linalg.eigvalsh(matrix)
     scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
     a, b, c = (float(x) for x in moments)
+    # moments a <= b <= c: a >= 0 and a + b >= c
     negative = max(0.0, -a / scale)
     excess = max(0.0, (c - a - b) / scale)
     return Consistency(
@@ -504,6 +505,7 @@ def to_rotational_inertia(values: Any) -> Symmetric3:
 
 def _any_differ(a: Scalar, b: Scalar) -> bool:
     """Return whether two numbers differ, in any state of a batch."""
+    # arrays differ if any element does
     different = a != b
     return bool(different.any() if hasattr(different, "any") else different)
 

@@ -167,6 +167,7 @@ def transform_rate(X: Transform, v_A: Motion, v_B: Motion) -> Rows:
         >>> sf.spatial.to_array(rate)[0].tolist()
         [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
     """
+    # each argument is checked by its type
     for name, given, kind in (("X", X, Transform), ("v_A", v_A, Motion), ("v_B", v_B, Motion)):
         if not isinstance(given, kind):
             where, fix = f"transform_rate: argument '{name}'", f"make one with sf.{kind.__name__}"

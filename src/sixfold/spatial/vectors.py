@@ -53,6 +53,7 @@ def comparable(
     """
 
     def decorate(kind: Kind) -> Kind:
+        # a tuple of arrays must not be compared element by element by NumPy
         others = (kind, tuple) if as_tuple else kind
         unlike = tuple if as_tuple else (tuple, np.ndarray)  # arrays would compare themselves
 
@@ -141,6 +142,7 @@ def _shape(nested: Nested) -> tuple[int, ...]:
             return ()
         fix = "pass a spatial quantity, or the rows of a matrix"
         raise ArgumentError("to_array", "numbers, or rows of numbers", nested, fix)
+    # all parts of a level have one shape
     shapes = {_shape(part) for part in nested}
     if len(shapes) > 1:
         got, fix = sorted(map(str, shapes)), "pass rows of one length"
@@ -220,6 +222,7 @@ def number_latex(x: Any) -> str:
     own = getattr(x, "_repr_latex_", None)
     if own is not None:  # a symbol knows
         return str(own()).strip("$").removeprefix("\\displaystyle").strip()
+    # 1.5e-05 as 1.5 x 10^-5
     digits, e, power = number_text(x).partition("e")
     return f"{digits} \\cdot 10^{{{int(power)}}}" if e else digits
 
@@ -512,6 +515,7 @@ class Symmetric3(Linear, _SymmetricElements):
         turned = _about_axis(self.matrix(), E)
         if turned is not None:
             return symmetric_part(turned)
+        # columns of E: element (i, j) of E^T A E is column i . A column j
         p, q, r = E.T
         Ap, Aq, Ar = self @ p, self @ q, self @ r
         return Symmetric3(p.dot(Ap), q.dot(Aq), r.dot(Ar), p.dot(Aq), p.dot(Ar), q.dot(Ar))

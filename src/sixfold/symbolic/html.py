@@ -110,6 +110,7 @@ def _entry(write: Markup, entry: Any) -> str:
     letter = {"tau": "τ"}.get(entry.term, entry.term)
     index = "<mo>,</mo>".join(f"<mn>{k}</mn>" for k in entry.indices)
     name = f"<msub>{_mi(letter)}<mrow>{index}</mrow></msub>" if index else _mi(letter)
+    # each piece is a formula of its own, so that the line may break between them
     pieces = write.pieces(entry.value) or ["<mn>0</mn>"]
     pieces[0] = _leading(pieces[0])
     spans = "".join(_math(piece) for piece in pieces)
@@ -194,6 +195,7 @@ _GREEK = {"al": "\u03b1", "be": "\u03b2", "ga": "\u03b3"}
 
 def _name(name: str, power: int = 1) -> str:
     """Return a name as a letter with an index, raised to a power."""
+    # qd2 is q with a dot and index 2, al1 is alpha 1, any other name a letter and an index
     match = re.fullmatch(r"(qdd|qd|q|al|be|ga)(\d+)", name)
     letter, index = (match[1], match[2]) if match else (name[0], name[1:])
     base = _mi(_GREEK.get(letter, letter[0]))

@@ -92,6 +92,7 @@ def label(angle: Angle) -> str:
 
 def factors(ring: Ring, powers: tuple[Power, ...]) -> list[str]:
     """Return factors as words; a sine and a cosine of one angle become SC."""
+    # a sine and a cosine of one angle become SC, squares SS and CC
     words: dict[int, str] = {}
     plain: list[str] = []
     for variable, n in powers:
@@ -110,6 +111,7 @@ def sum_text(ring: Ring, total: Sum, width: int = 0, indent: str = "    ") -> st
     pieces = _pieces(ring, total)
     if not pieces:
         return "0"
+    # break the line before a piece that does not fit
     first, *rest = pieces
     text = first[2:] if first.startswith("+ ") else "-" + first[2:]
     column = len(text)
@@ -190,6 +192,7 @@ def legend(equations: Any) -> list[str]:
 
 def used_angles(equations: Any, terms: str) -> list[int]:
     """Return the angles whose sines or cosines the terms contain."""
+    # angles in terms and in the heads of brackets
     found: set[int] = set()
 
     def walk(total: Sum) -> None:

@@ -61,6 +61,7 @@ class ToSympy:
     def _expression(self, variable: Variable) -> Any:
         if variable.kind not in (COSINE, SINE):
             return self.symbols[variable.name]
+        # cos or sin of a sum of positions, or of a constant angle
         angle = self.ring.angles[variable.angle]
         positions = [self.symbols[v.name] for v in self.ring.positions]
         total = self.symbols[angle.name] if angle.name else 0

@@ -44,6 +44,7 @@ def _other_leg(x: Any) -> Any:
 
 def _log1p(x: Any) -> Any:
     """Return log(1 + x), right to the last digits for small x: Kahan's correction by x / d."""
+    # x log(1 + x) / ((1 + x) - 1) with the rounded sum in both
     one = 1.0 + x
     rounded = one - 1.0  # x as the sum has it
     size = absolute(rounded)
@@ -121,6 +122,7 @@ class TracedArray(np.ndarray[Any, np.dtype[Any]]):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Trace a function of NumPy, element by element."""
+        # as plain object arrays, so that NumPy does not come back here
         plain = [x.view(np.ndarray) if isinstance(x, TracedArray) else x for x in inputs]
         function = FUNCTIONS.get(ufunc.__name__)
         out = options.get("out")

@@ -123,6 +123,7 @@ class Program:
         A body is printed below the first node that repeats it; others name that node.
         """
         lines = [f"inputs {self.inputs}"]
+        # bodies are printed once, indented below their first repetition
         first: dict[Program, int] = {}
         for k, (op, *arguments) in enumerate(self.nodes):
             shown = float(arguments[0]).hex() if op == CONST else " ".join(map(str, arguments))
@@ -140,6 +141,7 @@ class Program:
     @classmethod
     def parse(cls, text: str) -> Program:
         """Read what `text` printed."""
+        # indented lines belong to the body of the repetition above
         first, *body, last = text.splitlines()
         nodes: list[tuple[Any, ...]] = []
         for n, line in enumerate(body):
@@ -165,6 +167,7 @@ class Program:
 
     def counts(self) -> dict[str, int]:
         """Return how many nodes there are of each operation; those of bodies count every round."""
+        # operations of a body count in every round
         totals: dict[str, int] = {}
         for op, *_ in self.nodes:
             if isinstance(op, Final):
@@ -227,6 +230,7 @@ class Program:
                     raise _invalid(f"node {k} has {len(arguments)} arguments, {op} takes {arity}")
                 if not all(isinstance(a, int) and 0 <= a < k for a in arguments):
                     raise _invalid(f"node {k} reads a later node, or none: {node}")
+                # only `Final` may read a repetition
                 repeats = [r for r in arguments if isinstance(self.nodes[r][0], Repeat)]
                 if repeats and not isinstance(op, Final):
                     raise _invalid(f"node {k} reads a repetition as a number")

@@ -89,6 +89,7 @@ class _Head:
         self.count = 0
         self.lines = ["define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {", "entry:"]
         self.lines.append(environment.enter(triple))
+        # NumPy's order: states, then the steps of arrays, then the strides of core axes
         self.states = self.number("%dims", 0)
         self.dense: list[str] = []
         self.strides: list[list[str]] = []
@@ -136,6 +137,7 @@ def direct_loop(layout: Layout, W: int, triple: str, scalar: bool) -> str:
     """
     head = _Head(layout, triple)
     lines, n = head.lines, head.states
+    # a bit for each array that is not dense
     strided = "0"
     for a, dense in enumerate(head.dense):
         if dense != "true":
@@ -184,6 +186,7 @@ def tiled_loop(layout: Layout, W: int, triple: str) -> str:
     straight = "true"
     for dense in head.dense:
         straight = head.emit(f"and i1 {straight}, {dense}")
+    # dense rows go to the kernel as they are; others through a tile of W rows
     pointers = [
         head.emit(f"load ptr, ptr {head.emit(f'getelementptr ptr, ptr %args, i64 {a}')}")
         for a in range(n_args)
@@ -211,6 +214,7 @@ def tiled_loop(layout: Layout, W: int, triple: str) -> str:
     lines.append("  %none = icmp eq ptr %scratch, null")
     lines += ["  br i1 %none, label %no_scratch, label %tile", "no_scratch:"]
     inputs = len(layout.inputs)
+    # without scratch all results become NaN
     for o, shape in enumerate(layout.outputs):
         a = inputs + o
         lines += [
@@ -251,6 +255,7 @@ def tiled_loop(layout: Layout, W: int, triple: str) -> str:
 
 def extents(shape: tuple[int, ...], strides: list[str]) -> str:
     """Return sizes and strides of three core axes for @pack and its like; missing ones are 1."""
+    # missing axes are in front: size 1, stride 0
     n2, n0, n1 = (*(1,) * (3 - len(shape)), *shape)
     s2, s0, s1 = (*("0",) * (3 - len(shape)), *strides)
     return f"i64 {n2}, i64 {s2}, i64 {n0}, i64 {s0}, i64 {n1}, i64 {s1}"

@@ -27,6 +27,7 @@ def binding() -> Any:
         watch_lock(llvm.ffi.lib._lock._lock, Rank.COMPILER)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    # what kernels call: Python's allocator, and NumPy and the interpreter for plain calls
     for name in ("PyMem_RawMalloc", "PyMem_RawFree"):
         function = getattr(ctypes.pythonapi, name)
         llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
@@ -53,6 +54,7 @@ def lanes(dtype: str = "float64") -> int:
     Single precision fills a vector of at most 8.  The environment variable SIXFOLD_LANES sets the
     number for both precisions; it is read whenever a kernel is made.
     """
+    # the user's number wins
     forced = os.environ.get("SIXFOLD_LANES", "").strip()
     if forced:
         found = {str(width): width for width in WIDTHS}.get(forced)
@@ -153,6 +155,7 @@ def usual_environment() -> Iterator[None]:
     Constants are folded in Python: another rounding, or numbers flushed to zero, would go into the
     code, and with it into the cache.
     """
+    # registers are kept in two words
     enter, leave = _switches()
     place = (ctypes.c_int64 * 2)()
     enter(place)

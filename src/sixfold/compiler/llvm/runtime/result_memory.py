@@ -48,6 +48,7 @@ class Pool:
 
     def take(self, nbytes: int) -> Buffer:
         """Return the newest idle buffer of this size up to twice this size."""
+        # the newest is most likely in the caches
         for found in reversed(self.idle):
             if nbytes <= found.nbytes <= 2 * nbytes:
                 try:
@@ -61,6 +62,7 @@ class Pool:
         """Keep a buffer, and free the oldest ones beyond the limits."""
         idle = self.idle
         idle.append(buffer)
+        # the oldest go first
         total = sum([each.nbytes for each in idle])
         while idle and (total > self.limit or len(idle) > MAX_BUFFERS):
             try:
@@ -111,6 +113,7 @@ def pool() -> Pool:
 
 def empty(shapes: Sequence[tuple[int, ...]], dtype: Any) -> tuple[NDArray[Any], ...]:
     """Return an uninitialised array, as `numpy.empty` does, for each result of a call."""
+    # small results are NumPy's own
     kind = np.dtype(dtype)
     sizes = [prod(shape) * kind.itemsize for shape in shapes]
     if sum(sizes) < MIN_POOLED_BYTES:

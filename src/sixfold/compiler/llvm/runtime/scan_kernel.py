@@ -102,6 +102,7 @@ class ScanKernel:
     ) -> list[int]:
         """Return bytes from row to row and from step to step, two for each array."""
         scan, rows, dtype = self.scan, outputs[0].shape[0], self._dtype
+        # carried and fixed arrays need no step axis, the others one row for each step
         kept = len(scan.carried) + len(scan.fixed)
         strides: list[int] = []
         least = [0] * kept + [steps] * len(scan.each) + [steps // every] * len(outputs)

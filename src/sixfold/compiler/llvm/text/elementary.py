@@ -65,6 +65,7 @@ def _exp(W: int) -> str:
     # beyond +-750 the result is inf or 0 anyway; NaN stays
     x = t.select(t.compare("ogt", "%x", t.splat(750.0)), t.splat(750.0), "%x")
     x = t.select(t.compare("olt", x, t.splat(-750.0)), t.splat(-750.0), x)
+    # e^x = 2^k e^(r + low), 2^k in two factors because k may leave the range of exponents
     k, r, low = _subtract_ln2(t, x)
     square = t.op("fmul", r, r)
     s = t.op("fadd", r, t.fma(square, t.polynomial(r, TAYLOR), low))
@@ -87,6 +88,7 @@ def _log(W: int) -> str:
     m = t.value(t.integer("sub", bits, t.integer("shl", k, t.whole_splat(52))))
     magic = t.integer("add", k, t.bits(t.splat(_ROUND)))
     e = t.op("fadd", t.op("fsub", t.value(magic), t.splat(_ROUND)), shift)
+    # log m = f - (f^2/2 - s (f^2/2 + R)) with f = m - 1, s = f / (2 + f)
     f = t.op("fsub", m, t.splat(1.0))
     s = t.op("fdiv", f, t.op("fadd", f, t.splat(2.0)))
     z = t.op("fmul", s, s)
@@ -113,6 +115,7 @@ def _tanh(W: int) -> str:
     square = t.op("fmul", r, r)
     rest = t.fma(square, t.polynomial(r, TAYLOR), low)
     s = t.op("fadd", r, rest)
+    # e^r - 1 = s + s_low
     s_low = t.op("fadd", t.op("fsub", r, s), rest)
     p = _power(t, k)
     # E = p s + (p - 1): the larger first
@@ -122,12 +125,14 @@ def _tanh(W: int) -> str:
     back = t.op("fsub", E, whole)
     lost = t.op("fadd", t.op("fsub", whole, t.op("fsub", E, back)), t.op("fsub", ps, back))
     E_low = t.op("fadd", lost, ps_low)
+    # q = E / (E + 2), and one step of correction with the low parts
     d = t.op("fadd", E, t.splat(2.0))
     d_back = t.op("fsub", d, t.splat(2.0))
     d_low = t.op("fadd", t.op("fsub", E, d_back), E_low)
     q = t.op("fdiv", E, d)
     residue = t.op("fadd", t.fma(t.neg(q), d, E), t.fma(t.neg(q), d_low, E_low))
     q = t.op("fadd", q, t.op("fdiv", residue, d))
+    # tanh is odd
     sign = t.integer("and", t.bits("%x"), t.whole_splat(-(2**63)))
     signed = t.value(t.integer("or", t.bits(q), sign))
     # below 2^-28 tanh x = x (1 - x^2/3) is x; NaN stays NaN
@@ -181,6 +186,7 @@ def _atan2(W: int) -> str:
     d = t.op("fadd", large, small)
     d_low = t.op("fadd", t.op("fsub", large, d), small)
 
+    # arctan q = q - q z P(z) with z = q^2
     q = t.op("fdiv", n, d)
     residue = t.fma(t.neg(q), d_low, t.fma(t.neg(q), d, n))
     q_low = t.op("fdiv", residue, d)
@@ -212,12 +218,14 @@ def _sizes(t: Text) -> tuple[str, str, str]:
     )
     steep = t.compare("ogt", ay, ax)
     a, b = t.select(steep, ax, ay), t.select(steep, ay, ax)
+    # infinite coordinates stand for 1, next to 0 or 1
     infinite = t.splat(math.inf)
     endless = t.compare("oeq", b, infinite)
     both = t.compare("oeq", a, infinite)
     one = t.select(both, t.splat(1.0), t.splat(0.0))
     a, b = t.select(endless, one, a), t.select(endless, t.splat(1.0), b)
     b = t.select(t.compare("oeq", b, t.splat(0.0)), t.splat(1.0), b)  # the origin itself: angle 0
+    # scale so that no product leaves the range of numbers
     down = t.compare("ogt", b, t.splat(2.0**900))
     up = t.compare("olt", b, t.splat(2.0**-900))
     scale = t.select(down, t.splat(2.0**-150), t.select(up, t.splat(2.0**120), t.splat(1.0)))

@@ -23,6 +23,7 @@ PI_BITS = 1408  # bits of pi/2 that are computed below
 
 def _half_pi() -> Fraction:
     """Return pi/2 to PI_BITS bits by Machin's formula."""
+    # pi / 4 = 4 arctan(1/5) - arctan(1/239)
     one = 1 << (PI_BITS + 64)
 
     def arctan_inverse(n: int) -> int:
@@ -79,6 +80,7 @@ def reduce_huge(t: Text) -> tuple[str, str, str, str]:
     Value and tail are without sign.
     """
     e = t.emit
+    # |x| = mantissa 2^exponent as whole numbers
     size = e("call double @llvm.fabs.f64(double %x)")
     bits = e(f"bitcast double {size} to i64")
     raised = e(f"lshr i64 {bits}, 52")
@@ -88,6 +90,7 @@ def reduce_huge(t: Text) -> tuple[str, str, str, str]:
     start = e(f"sub i64 {raised}, {1075 + 2 - 64}")
     word = e(f"lshr i64 {start}, 6")
     shift = e(f"and i64 {start}, 63")
+    # 256 bits of 2/pi from the first that counts
     window = "0"
     for k in range(4):
         index = e(f"add i64 {word}, {k}")
@@ -97,14 +100,17 @@ def reduce_huge(t: Text) -> tuple[str, str, str, str]:
         moved = e(f"shl i256 {wide}, {192 - 64 * k}")
         window = moved if k == 0 else e(f"or i256 {window}, {moved}")
     shift_wide = e(f"zext i64 {shift} to i256")
+    # the product in quadrants, without whole turns
     aligned = e(f"lshr i256 {e(f'shl i256 {window}, {shift_wide}')}, 64")
     product = e(f"mul i256 {aligned}, {e(f'zext i64 {mantissa} to i256')}")
     turns = e(f"and i256 {product}, {2**192 - 1}")  # position in one turn, unit 2^-190 quadrants
+    # nearest quadrant, and what is left, perhaps negative
     nearest = e(f"lshr i256 {e(f'add i256 {turns}, {2**189}')}, 190")
     quadrant = e(f"trunc i256 {nearest} to i64")
     rest = e(f"sub i256 {turns}, {e(f'shl i256 {nearest}, 190')}")
     below = e(f"icmp slt i256 {rest}, 0")
     positive = e(f"select i1 {below}, i256 {e(f'sub i256 0, {rest}')}, i256 {rest}")
+    # as two doubles: the highest 53 bits and the next
     zeros = e(f"call i256 @llvm.ctlz.i256(i256 {positive}, i1 false)")
     norm = e(f"shl i256 {positive}, {zeros}")
     high = e(f"trunc i256 {e(f'lshr i256 {norm}, {256 - 53}')} to i64")
@@ -117,6 +123,7 @@ def reduce_huge(t: Text) -> tuple[str, str, str, str]:
     high_f = e(f"fmul double {e(f'uitofp i64 {high} to double')}, {scale}")
     small = e(f"fmul double {scale}, {hexadecimal(2.0**-53)}")
     low_f = e(f"fmul double {e(f'uitofp i64 {low} to double')}, {small}")
+    # times pi/2 in two parts
     pi, pi_low = t.splat(float(P1)), t.splat(float(REST))
     r = t.op("fmul", high_f, pi)
     tail = t.fma(high_f, pi, e(f"fneg double {r}"))
