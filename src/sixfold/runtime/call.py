@@ -38,7 +38,7 @@ from sixfold.runtime.arrays import (
 from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model, while_alive
 from sixfold.runtime.kernels.kernels import FORMS, WATCHERS, for_kernel, kernel_for, kernel_tree
 from sixfold.runtime.kernels.threads import MIN_SHARED_NUMBERS, get_threads, spread
-from sixfold.runtime.lazy_import import compiler
+from sixfold.runtime.lazy_import import Kernel, compiler
 from sixfold.runtime.quantity import ARRAYS, QUANTITIES, ModelOnTree, page
 from sixfold.runtime.singular import (
     nan_at_singular_states,
@@ -48,7 +48,6 @@ from sixfold.runtime.singular import (
 from sixfold.scalar import Zero
 
 if TYPE_CHECKING:
-    from sixfold.compiler.llvm.runtime.kernel import Kernel
     from sixfold.runtime.quantity import Quantity
 
 _DTYPES = {name: np.dtype(name) for name in ("float64", "float32")}

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sixfold.forks import IMPORTS, lazily
 
+if TYPE_CHECKING:
+    from sixfold.compiler.llvm.layout.signature import Layout
+
 _compiler: list[Any] = []
+
+
+class Kernel(Protocol):
+    """What calls use of `sixfold.compiler.llvm.Kernel`, without an import of the compiler."""
+
+    layout: Layout
+    quick: Any
+    unbounded: Any
+    on_one_thread: Any
+    text: str
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that are read and written for one state."""
+
+    @property
+    def ufunc(self) -> Any:
+        """The gufunc."""
+
+    def ufunc_for(self, size: int, states: int) -> Any:
+        """Return the gufunc for arrays of `size` bytes in all."""
 
 
 class LazyModule:

@@ -24,13 +24,13 @@ from sixfold.runtime.arrays import nonzero_numbers
 from sixfold.runtime.kernels.kernel_cache import KERNELS, per_model
 from sixfold.runtime.kernels.rolled_tree import trace_loops
 from sixfold.runtime.kernels.trace_function import FunctionProgram, tangent_derivative, trace
-from sixfold.runtime.lazy_import import compiler, graphs
+from sixfold.runtime.lazy_import import Kernel, compiler, graphs
 from sixfold.scalar import is_plain
 
 if TYPE_CHECKING:
-    from sixfold.compiler.graph import Program, Rolled
+    from sixfold.compiler.graph.program import Program
+    from sixfold.compiler.graph.rolled import Rolled
     from sixfold.compiler.llvm.layout.signature import Layout
-    from sixfold.compiler.llvm.runtime.kernel import Kernel
 
 #: Nodes up to which a program is compiled as straight-line code; beyond, NumPy evaluates it.
 MAX_NODES = 40_000
@@ -149,13 +149,13 @@ def without_compiling() -> Iterator[None]:
 
 
 #: Dictionaries that get each kernel that a call uses.
-WATCHERS: list[dict[str, Kernel | None]] = []
+WATCHERS: list[dict[str, Any]] = []
 
 
 @contextmanager
-def watch_kernels() -> Iterator[dict[str, Kernel | None]]:
+def watch_kernels() -> Iterator[dict[str, Any]]:
     """Yield a dictionary of the kernels that are used meanwhile, by function."""
-    found: dict[str, Kernel | None] = {}
+    found: dict[str, Any] = {}
     WATCHERS.append(found)
     try:
         yield found
@@ -314,7 +314,7 @@ def user_kernel(
     along: int | None = None,
     tangent: Model | None = None,
     known: FunctionProgram | None = None,
-) -> Kernel:
+) -> Any:
     """Compile a function of the user's own, written with arrays and sixfold functions.
 
     A function that returns a tuple of arrays gives a kernel with as many outputs.  With `along`,

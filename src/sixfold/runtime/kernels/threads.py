@@ -14,11 +14,11 @@ import numpy as np
 from sixfold.errors import OptionError
 from sixfold.forks import Rank, fork_lock, lazily, renew_in_child
 from sixfold.runtime.arrays import Array, Shape
+from sixfold.runtime.lazy_import import Kernel
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from sixfold.compiler.llvm.runtime.kernel import Kernel
 
 #: Numbers read and written from which a batch runs on several threads.
 MIN_SHARED_NUMBERS = 1 << 19

@@ -18,7 +18,7 @@ from sixfold.runtime.quantity import QUANTITIES
 from sixfold.scalar.check import is_number
 
 if TYPE_CHECKING:
-    from sixfold.compiler.graph import Program as Program
+    from sixfold.compiler.graph.program import Program as Program
 
 
 def graph_of(
