@@ -244,3 +244,26 @@ def test_signatures_and_docstrings_are_those_of_the_rows():
         parameters = inspect.signature(function).parameters
         assert {"out", "backend"} <= set(parameters), name
         assert next(iter(parameters)) == "model" and function.__doc__ and function.__name__ == name
+
+
+def test_signatures_spell_out_the_common_keywords():
+    found = inspect.signature(sf.derivatives.forward_dynamics_derivatives).parameters
+    assert [*found][-4:] == ["inertias", "sparse", "out", "backend"]
+    assert str(found["out"].annotation) == "tuple[Array, Array, Array] | None"
+    assert [*inspect.signature(sf.contact.delassus_matrix).parameters][-3:] == [
+        *("inertias", "out", "backend")
+    ]
+
+
+@pytest.mark.parametrize("call", [sf.mass_matrix, sf.gravity_force])
+def test_unknown_keywords_are_refused_by_name(call):
+    arm = sf.load("double_pendulum")
+    with pytest.raises(TypeError, match=rf"{call.__name__}.*unexpected keyword argument 'inertia'"):
+        call(arm, [0.0, 0.0], inertia=None)
+
+
+def test_unknown_keywords_of_impacts_are_refused_by_name():
+    arm = sf.load("pendulum")
+    wall = sf.contact.ImpactPoint("bob", (0, -0.5, 0), normal=(1, 0, 0))
+    with pytest.raises(TypeError, match=r"impact.*unexpected keyword argument 'inertia'"):
+        sf.contact.impact(arm, [0.0], [1.0], wall, inertia=None)

@@ -126,3 +126,20 @@ def test_every_file_of_the_collection_has_a_name_and_loads():
             model = sf.load(name, floating_base=floating)
             assert model.origin.file == str(path)
             assert len(model.origin.links) == len(model.bodies) + len(model.frames) + 1 - floating
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix"), [("<robot name='a'>" + "x" * 5000, "urdf"), ('\n{"format": 1}', "json")]
+)
+def test_the_text_of_a_file_instead_of_its_path_is_refused_in_a_few_words(text, suffix):
+    with pytest.raises(
+        sf.errors.SixfoldError, match=rf"what a file holds(.|\n)*robot\.{suffix}"
+    ) as e:
+        sf.load(text)
+    assert len(str(e.value)) < 400
+
+
+@pytest.mark.parametrize("source", ["", b"<robot/>", 3])
+def test_what_is_no_path_is_refused_with_the_argument(source):
+    with pytest.raises(sf.errors.ArgumentError, match="load: argument 'source'"):
+        sf.load(source)
