@@ -140,7 +140,7 @@ def test_what_is_no_quantity_is_refused():
             to_array(bad)
     with pytest.raises(sf.errors.ShapeError, match="rows of one length"):
         to_array([[1.0, 2.0], [3.0]])
-    with pytest.raises(sf.errors.NumberError, match="do not go together"):
+    with pytest.raises(sf.errors.NumberError, match="cannot be combined"):
         to_array([np.ones(2), np.ones(3)])
 
 

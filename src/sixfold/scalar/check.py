@@ -73,7 +73,7 @@ def items_of(
     if type(values) not in (list, tuple) and not _is_sequence(values):
         raise ArgumentError(f"{where}: argument '{argument}'", expected, values, fix)
     if len(values) != n:
-        raise ShapeError(where, argument, expected, f"{len(values)} items", fix)
+        raise ShapeError(where, argument, expected, f"{len(values)}", fix)
     return tuple(values)
 
 
