@@ -71,7 +71,7 @@ test-long: $(READY)
 # allocators that fill and guard memory: Python's own and the C library's
 .PHONY: test-memory
 test-memory: $(READY)
-	PYTHONMALLOC=debug MALLOC_PERTURB_=165 MALLOC_CHECK_=3 SIXFOLD_CACHE=off \
+	PYTHONMALLOC=debug MALLOC_PERTURB_=165 MALLOC_CHECK_=3 \
 	  $(BIN)/python -X dev -m pytest -n $(PROCESSES) tests/llvm tests/evaluate
 
 # what depends on how many states are worked out at once, with each number of them

@@ -88,6 +88,7 @@ def _has_known_layout() -> bool:
                 return False
             if array.dtype is not np.dtype(dtype) or word(here + FLAGS, 4) & PLAIN != PLAIN:
                 return False
-        if word(id(np.zeros((3, 5), dtype).T) + FLAGS, 4) & PLAIN == PLAIN:
+        turned = np.zeros((3, 5), dtype).T  # named, so that it lives while its flags are read
+        if word(id(turned) + FLAGS, 4) & PLAIN == PLAIN:
             return False
     return True
