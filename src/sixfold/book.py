@@ -37,7 +37,8 @@ from sixfold.model import Model
 from sixfold.model.tree import Table
 from sixfold.runtime import join_numbers, require_model
 from sixfold.runtime.quantity import flat_numbers
-from sixfold.scalar import Scalar, differentiate, plain
+from sixfold.scalar import Scalar, plain, several_numbers, together
+from sixfold.scalar import differentiate as differentiate_on_duals
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,6 +70,13 @@ __all__ = [
     "source",
     "spread",
 ]
+
+#: What the reference lists; operators and systems of equations serve the chapters of the book.
+PUBLIC = (
+    *("aba", "center_velocities", "christoffel"),
+    *("composite_inertias", "craig", "crba", "differentiate", "joint_maps", "lagrange", "ltdl"),
+    *("ltl", "newton_euler", "rnea", "solve_ltdl", "solve_ltl", "source"),
+)
 
 
 class Lagrange(NamedTuple):
@@ -113,22 +121,23 @@ def _printed(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        model: Any = bound.arguments["model"]
-        require_model(name, model)
-        if model.couplings:
-            fix = "use the functions of sf, or a model without couplings"
-            raise NotApplicableError(f"book.{name}", "a model with couplings", fix)
-        sizes = {"q": model.nq, "f_ext": 6 * model.nb}
-        leads = []
-        for argument, value in bound.arguments.items():
-            if argument != "model" and value is not None:
-                numbers, lead = _split(name, argument, value, sizes.get(argument, model.nv))
-                bound.arguments[argument] = numbers
-                leads.append(lead)
-        found = function(*bound.args, **bound.kwargs)
-        return _join(found, np.broadcast_shapes(*leads))
+        with together(f"book.{name}"):
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            model: Any = bound.arguments["model"]
+            require_model(name, model)
+            if model.couplings:
+                fix = "use the functions of sf, or a model without couplings"
+                raise NotApplicableError(f"book.{name}", "a model with couplings", fix)
+            sizes = {"q": model.nq, "f_ext": 6 * model.nb}
+            leads = []
+            for argument, value in bound.arguments.items():
+                if argument != "model" and value is not None:
+                    numbers, lead = _split(name, argument, value, sizes.get(argument, model.nv))
+                    bound.arguments[argument] = numbers
+                    leads.append(lead)
+            found = function(*bound.args, **bound.kwargs)
+            return _join(found, np.broadcast_shapes(*leads))
 
     entries = [f"        {n}: {ARGUMENTS[n]}\n" for n in signature.parameters]
     if call.__doc__:
@@ -449,7 +458,8 @@ def ltl(H: ArrayLike, parent: Sequence[int] | None = None) -> Array:
         >>> np.allclose(L.T @ L, H) and bool(np.all((L != 0) <= (H != 0)))
         True
     """
-    return _array(factorization.ltl(*_chain("ltl", H, parent)))
+    with together("book.ltl"):
+        return _array(factorization.ltl(*_chain("ltl", H, parent)))
 
 
 def ltdl(H: ArrayLike, parent: Sequence[int] | None = None) -> tuple[Array, Array]:
@@ -470,8 +480,9 @@ def ltdl(H: ArrayLike, parent: Sequence[int] | None = None) -> tuple[Array, Arra
         >>> np.allclose(L.T @ np.diag(D) @ L, [[4.0, 2.0], [2.0, 5.0]])
         True
     """
-    L, D = factorization.ltdl(*_chain("ltdl", H, parent))
-    return _array(L), _array(D)
+    with together("book.ltdl"):
+        L, D = factorization.ltdl(*_chain("ltdl", H, parent))
+        return _array(L), _array(D)
 
 
 def solve_ltl(L: ArrayLike, b: ArrayLike, parent: Sequence[int] | None = None) -> Array:
@@ -490,8 +501,10 @@ def solve_ltl(L: ArrayLike, b: ArrayLike, parent: Sequence[int] | None = None) -
         >>> print(sf.book.solve_ltl(sf.book.ltl([[4.0, 2.0], [2.0, 5.0]]), [6.0, 7.0]))
         [1. 1.]
     """
-    rows, parents = _chain("solve_ltl", L, parent)
-    return _array(factorization.solve_ltl(rows, parents, np.asarray(b).tolist()))
+    with together("book.solve_ltl"):
+        rows, parents = _chain("solve_ltl", L, parent)
+        right = several_numbers("book.solve_ltl", "b", b, len(rows), "give one for each row")
+        return _array(factorization.solve_ltl(rows, parents, right))
 
 
 def solve_ltdl(
@@ -514,9 +527,45 @@ def solve_ltdl(
         >>> print(sf.book.solve_ltdl(L, D, [6.0, 7.0]))
         [1. 1.]
     """
-    rows, parents = _chain("solve_ltdl", L, parent)
-    pivots, right = np.asarray(D).tolist(), np.asarray(b).tolist()
-    return _array(factorization.solve_ltdl(rows, pivots, parents, right))
+    with together("book.solve_ltdl"):
+        rows, parents = _chain("solve_ltdl", L, parent)
+        pivots, right = (
+            several_numbers("book.solve_ltdl", name, x, len(rows), "give one for each row")
+            for name, x in (("D", D), ("b", b))
+        )
+        return _array(factorization.solve_ltdl(rows, pivots, parents, right))
+
+
+def differentiate(
+    function: Callable[[tuple[Scalar, ...]], Sequence[Scalar]],
+    at: Sequence[Scalar],
+    along: Sequence[Scalar],
+) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+    """Return the values of a function of several numbers and their rates along a direction.
+
+    Args:
+        function: takes a tuple of numbers, returns a sequence of numbers; it may use `sf.math`.
+        at: the numbers where it is evaluated.
+        along: the direction, one number for each.
+
+    Returns:
+        Two tuples: values, and their exact rates (by dual numbers, not by differences).
+
+    Example:
+        >>> import sixfold as sf
+        >>> value, rate = sf.book.differentiate(lambda x: (x[0] * x[0] * x[1],), (3.0, 2.0), (1, 0))
+        >>> value, rate
+        ((18.0,), (12.0,))
+    """
+    where = "book.differentiate"
+    if not callable(function):
+        fix = "pass a function of a tuple of numbers"
+        raise ArgumentError(f"{where}: argument 'function'", "a function", function, fix)
+    with together(where):
+        n = len(at)
+        start = several_numbers(where, "at", at, n, "give numbers")
+        direction = several_numbers(where, "along", along, n, "give one for each number of at")
+        return differentiate_on_duals(function, start, direction)
 
 
 #: The functions on trees, by the names of the public ones.
@@ -553,7 +602,7 @@ def source(algorithm: str) -> str:
         >>> print(sf.book.source("ltl").splitlines()[0])
         def ltl(H: Rows, parent: Sequence[int]) -> list[list[Scalar]]:
     """
-    if algorithm not in SOURCES:
+    if not isinstance(algorithm, str) or algorithm not in SOURCES:
         raise OptionError("book.source", "algorithm", SOURCES, algorithm)
     return inspect.getsource(SOURCES[algorithm])
 

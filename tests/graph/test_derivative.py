@@ -124,7 +124,7 @@ def test_inverse_dynamics_agrees_with_differences_in_many_digits(argument):
 def test_an_argument_that_is_not_there_is_named(arm):
     with pytest.raises(sf.errors.OptionError, match="derivative"):
         sf.compile(sf.inverse_dynamics, arm, derivative="tau")
-    with pytest.raises(sf.errors.OptionError, match="form"):
+    with pytest.raises(sf.errors.NotApplicableError, match="form"):
         sf.compile(sf.inverse_dynamics, arm, derivative="q", form="rolled")
 
 

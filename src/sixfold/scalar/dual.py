@@ -154,22 +154,7 @@ def differentiate(
     at: Sequence[Scalar],
     along: Sequence[Scalar],
 ) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-    """Return the values of a function of several numbers and their rates along a direction.
-
-    Args:
-        function: takes a tuple of numbers, returns a sequence of numbers; it may use `sf.math`.
-        at: the numbers where it is evaluated.
-        along: the direction, one number for each.
-
-    Returns:
-        Two tuples: values, and their exact rates (by dual numbers, not by differences).
-
-    Example:
-        >>> import sixfold as sf
-        >>> value, rate = sf.book.differentiate(lambda x: (x[0] * x[0] * x[1],), (3.0, 2.0), (1, 0))
-        >>> value, rate
-        ((18.0,), (12.0,))
-    """
+    """Return the values of a function of several numbers and their rates along a direction."""
     level = next(_levels)
     results = function(tuple(Dual(x, dx, level) for x, dx in zip(at, along, strict=True)))
     parts = [_parts(x, level) for x in results]
