@@ -8,7 +8,7 @@ HEADER = ["where", "what it says", "function", "test", "page", "note"]
 
 def table(name):
     """Return the rows of a source as a Markdown table."""
-    from sixfold.explanation.ledger import rows
+    from sixfold.checks.explanation.ledger import rows
 
     def coded(names):
         return ", ".join(f"`{each}`" for each in names)

@@ -16,12 +16,12 @@ from sixfold import sweeps as sweeps
 from sixfold.checks import Diagnosis as Diagnosis
 from sixfold.checks import check as check
 from sixfold.checks import diagnose as diagnose
+from sixfold.checks.explanation.explain import explain as explain
 from sixfold.control import targets as targets
 from sixfold.control.ik import inverse_kinematics as inverse_kinematics
 from sixfold.display import plot as plot
 from sixfold.display import view as view
 from sixfold.display import write_report as write_report
-from sixfold.explanation.explain import explain as explain
 from sixfold.formats import load as load
 from sixfold.formats import save as save
 from sixfold.model import CustomJoint as CustomJoint

@@ -4,8 +4,8 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-from sixfold.explanation.ledger import Row as Row
-from sixfold.explanation.ledger import rows
+from sixfold.checks.explanation.ledger import Row as Row
+from sixfold.checks.explanation.ledger import rows
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from sixfold.explanation.ledger import TABLE
+from sixfold.checks.explanation.ledger import TABLE
 from tests.docs.ledger import ROOT, every_row, resolve, tables
 from tests.syntax import parsed
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sixfold as sf
+from sixfold.checks.explanation.ledger import rows
+from sixfold.checks.explanation.letters import LETTERS
 from sixfold.errors import ArgumentError, NotApplicableError, UnknownNameError
-from sixfold.explanation.ledger import rows
-from sixfold.explanation.letters import LETTERS
 
 MODELS = {
     "puma560": sf.load("puma560"),

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sixfold.checks.explanation.ledger import Row, rows
+from sixfold.checks.explanation.letters import LETTERS, State
 from sixfold.errors import NotApplicableError, UnknownNameError, visible
-from sixfold.explanation.ledger import Row, rows
-from sixfold.explanation.letters import LETTERS, State
 from sixfold.show import block, listing, plain
 
 WIDTH = 80  #: Columns of the printed text.

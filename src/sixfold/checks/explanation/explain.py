@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from sixfold import quantities
 from sixfold.arrays import Array
+from sixfold.checks.explanation.contributions import CAUSES, Contributions, hand_out_rounding, split
+from sixfold.checks.explanation.letters import State
+from sixfold.checks.explanation.source_equations import SourceEquations, find_equations
 from sixfold.choices import ExplainedQuantity, ForceFrame
 from sixfold.errors import ArgumentError, NotApplicableError, NumberError, ShapeError, one_of
-from sixfold.explanation.contributions import CAUSES, Contributions, hand_out_rounding, split
-from sixfold.explanation.letters import State
-from sixfold.explanation.source_equations import SourceEquations, find_equations
 from sixfold.model import Model
 from sixfold.runtime import checked_array, require_model
 from sixfold.runtime.quantity import QUANTITIES
