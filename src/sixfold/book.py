@@ -45,12 +45,14 @@ R = TypeVar("R")
 
 __all__ = [
     "BlockMatrix",
+    "CenterTerms",
     "Craig",
     "Influence",
     "JointMap",
     "Lagrange",
     "Propagation",
     "aba",
+    "center_terms",
     "center_velocities",
     "christoffel",
     "composite_inertias",
@@ -69,11 +71,12 @@ __all__ = [
     "solve_ltl",
     "source",
     "spread",
+    "yielding_inertias",
 ]
 
 #: What the reference lists; operators and systems of equations serve the chapters of the book.
 PUBLIC = (
-    *("aba", "center_velocities", "christoffel"),
+    *("aba", "center_terms", "center_velocities", "christoffel", "yielding_inertias"),
     *("composite_inertias", "craig", "crba", "differentiate", "joint_maps", "lagrange", "ltdl"),
     *("ltl", "newton_euler", "rnea", "solve_ltdl", "solve_ltl", "source"),
 )
@@ -92,6 +95,15 @@ class Craig(NamedTuple):
 
     B: Array  #: Coriolis coefficients, one column for each pair, shape (..., nv, nv (nv - 1) / 2).
     C: Array  #: Centrifugal coefficients, shape (..., nv, nv).
+
+
+class CenterTerms(NamedTuple):
+    """Terms of Concurrent Dynamics about the centres of mass, in world axes, for each body."""
+
+    S: Array  #: Shift from the joint to the centre of mass (1), shape (..., nb, 6, 6).
+    M_bar: Array  #: Mass matrix about the centre of mass (11), shape (..., nb, 6, 6).
+    A_bar: Array  #: (0; w x (w x s)) (2), shape (..., nb, 6).
+    B_bar: Array  #: (w x I w; 0) (11), shape (..., nb, 6).
 
 
 class JointMap(NamedTuple):
@@ -417,6 +429,58 @@ def center_velocities(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     x, xd = model.positions(q), model.velocities(v)
     rdot = inertial_axes.center_velocities(model.tree, x, xd)
     return [list(rdot[i]) for i in model.tree.bodies]
+
+
+@_printed
+def center_terms(model: Model, q: ArrayLike, v: ArrayLike) -> CenterTerms:
+    """Return S, M-bar, A-bar and B-bar: the equations of each body about its centre of mass.
+
+    Returns:
+        A `CenterTerms`, with M_i = S_i^T M-bar_i S_i (16) and B_i = S_i^T M-bar_i A-bar_i + B-bar_i
+        (17).
+
+    Raises:
+        NotApplicableError: if a joint has several axes.
+
+    Reference: Concurrent Dynamics (1), (2), (11).
+
+    Example:
+        >>> import sixfold as sf
+        >>> S, M_bar, A_bar, B_bar = sf.book.center_terms(sf.load("pendulum"), [0.0], [2.0])
+        >>> (A_bar[0].round(3) + 0.0).tolist()  # towards the hinge
+        [0.0, 0.0, 0.0, 0.0, 2.0, 0.0]
+    """
+    found = inertial_axes.center_terms(model.tree, model.positions(q), model.velocities(v))
+    matrices = ([_rows(table[i]) for i in model.tree.bodies] for table in (found.S, found.M_bar))
+    pairs = (
+        [[*table[i].ang, *table[i].lin] for i in model.tree.bodies]
+        for table in (found.A_bar, found.B_bar)
+    )
+    return CenterTerms(*matrices, *pairs)
+
+
+@_printed
+def yielding_inertias(model: Model, q: ArrayLike) -> Array:
+    """Return J-hat_i = J_i - J_i G_i R_i^-1 G_i^T J_i of the articulated inertias J_i.
+
+    Returns:
+        What the branch of each body still resists once its joint yields, in body coordinates, shape
+        (..., nb, 6, 6); J-hat_i G_i = 0 where a joint has no rotor.
+
+    Reference: Concurrent Dynamics (19b).
+
+    Example:
+        >>> import numpy as np, sixfold as sf
+        >>> arm = sf.load("tree6")
+        >>> J_hat = sf.book.yielding_inertias(arm, np.zeros(6))
+        >>> G = [joint.S for joint in sf.book.joint_maps(arm, np.zeros(6))]
+        >>> bool(np.abs(J_hat[3] @ G[3]).max() < 1e-12)
+        True
+    """
+    tree = model.tree
+    at_rest = operator_equations.body_frame(tree, model.positions(q), tree.zero_velocities())
+    J_hat = operator_equations.yielding_inertias(at_rest)
+    return [_rows(J_hat[i]) for i in tree.bodies]
 
 
 def _chain(function: str, H: Any, parent: Sequence[int] | None) -> tuple[Any, list[int]]:

@@ -76,6 +76,34 @@ def test_composites_are_sums_and_the_first_is_the_whole():
     assert np.allclose(Ic[:, 0, 3, 3], sum(masses))
 
 
+@pytest.mark.parametrize("name", FIXED_AXES)
+def test_terms_about_the_centres_make_those_about_the_joints(name):
+    arm = bare(name)
+    q, v, *_ = states(arm)
+    S, M_bar, A_bar, B_bar = sf.book.center_terms(arm, q, v)
+    for k in range(len(q)):
+        tree = arm.tree
+        s = sf.book.inertial_axes.inertial(tree, arm.positions(q[k]), arm.velocities(v[k]))
+        for i in tree.bodies:
+            printed = S[k, i - 1].T @ M_bar[k, i - 1] @ S[k, i - 1]  # (16)
+            assert np.allclose(printed, np.array(sf.spatial.to_array(s.M[i]), float))
+            force = S[k, i - 1].T @ M_bar[k, i - 1] @ A_bar[k, i - 1] + B_bar[k, i - 1]  # (17)
+            assert np.allclose(force, np.array([*s.B[i].ang, *s.B[i].lin], float))
+
+
+def test_a_branch_resists_nothing_along_a_joint_that_yields():
+    arm = sf.load("tree10")
+    q, *_ = states(arm)
+    J_hat, J = sf.book.yielding_inertias(arm, q), np.asarray(sf.articulated_inertias(arm, q))
+    for i, joint in enumerate(sf.book.joint_maps(arm, q)):
+        assert np.abs(J_hat[:, i] @ joint.S).max() < 1e-11
+        G = joint.S
+        R = np.einsum("tji,tjk,tkl->til", G, J[:, i], G)
+        U = J[:, i] @ G
+        expected = J[:, i] - U @ np.linalg.solve(R, np.swapaxes(U, 1, 2))
+        assert np.allclose(J_hat[:, i], expected)
+
+
 @pytest.mark.parametrize("name", ["tree6", "floating_link", "cart_pendulum"])
 def test_joint_maps_move_the_bodies(name):
     arm = bare(name)

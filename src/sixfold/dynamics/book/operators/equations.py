@@ -168,6 +168,12 @@ def branch_inertias(s: System) -> Branches:
     return Branches({i: J[i] for i in s.tree.bodies}, R, K)
 
 
+def yielding_inertias(s: System) -> Table:
+    """Return J-hat_i = J_i - J_i G_i R_i^-1 G_i^T J_i, what a branch resists if its joint yields."""
+    J, _, K = branch_inertias(s)
+    return {i: J[i] - K[i] @ (J[i] @ s.G[i]).T for i in s.tree.bodies}
+
+
 class Beta(NamedTuple):
     """beta_i = (1 - G_i K_i^T) D_i: a shift that the joint yields to."""
 

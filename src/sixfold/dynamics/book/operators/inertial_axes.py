@@ -81,16 +81,34 @@ def inertial(tree: Tree, q: Table, qd: Table, f_ext: Table | None = None) -> Sys
     return System(tree, D, G, M, A, B, YF)
 
 
-def center_accelerations(tree: Tree, q: Table, qd: Table, qdd: Table) -> dict[int, Motion]:
-    """Return (angular acceleration; acceleration of the centre of mass) of each body (8)."""
+class CenterTerms(NamedTuple):
+    """Terms of the equations about the centres of mass, one entry for each body."""
+
+    S: Table  # shift from the joint to the centre of mass (1)
+    M_bar: Table  # mass matrix about the centre of mass (11)
+    A_bar: Table  # (0; w x (w x s)), what a centre accelerates by turning (2)
+    B_bar: Table  # (w x I w; 0), nonlinear force pair (11)
+
+
+def center_terms(tree: Tree, q: Table, qd: Table) -> CenterTerms:
+    """Return S (1), A-bar (2), M-bar and B-bar (11), with M = S^T M-bar S (16)."""
     x = geometry(tree, q, qd)
-    vdot = accelerations(inertial(tree, q, qd), qdd)
-    centers = {}
+    S, M_bar, A_bar, B_bar = (tree.table() for _ in range(4))
     for i in tree.bodies:
         w, s = x.omega[i], x.s[i]
-        drift = Motion(ZERO3, w.cross(w.cross(s)))  # A-bar of (2)
-        centers[i] = Transform(IDENTITY3, s) @ vdot[i] + drift
-    return centers
+        Ic = tree.inertia[i].about_center.congruence(x.R[i].T)
+        S[i] = Transform(IDENTITY3, s)
+        M_bar[i] = Inertia(tree.inertia[i].m, ZERO3, Ic)
+        A_bar[i] = Motion(ZERO3, w.cross(w.cross(s)))
+        B_bar[i] = Force(w.cross(Ic @ w), ZERO3)
+    return CenterTerms(S, M_bar, A_bar, B_bar)
+
+
+def center_accelerations(tree: Tree, q: Table, qd: Table, qdd: Table) -> dict[int, Motion]:
+    """Return (angular acceleration; acceleration of the centre of mass) of each body (8)."""
+    S, _, A_bar, _ = center_terms(tree, q, qd)
+    vdot = accelerations(inertial(tree, q, qd), qdd)
+    return {i: S[i] @ vdot[i] + A_bar[i] for i in tree.bodies}
 
 
 def center_velocities(tree: Tree, q: Table, qd: Table) -> dict[int, Vector3]:
