@@ -169,7 +169,10 @@ def branch_inertias(s: System) -> Branches:
 
 
 def yielding_inertias(s: System) -> Table:
-    """Return J-hat_i = J_i - J_i G_i R_i^-1 G_i^T J_i, what a branch resists if its joint yields."""
+    """Return J-hat_i = J_i - J_i G_i R_i^-1 G_i^T J_i, what a branch with a free joint resists.
+
+    J-hat_i G_i = 0 where a joint has no rotor.
+    """
     J, _, K = branch_inertias(s)
     return {i: J[i] - K[i] @ (J[i] @ s.G[i]).T for i in s.tree.bodies}
 
