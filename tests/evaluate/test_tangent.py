@@ -109,5 +109,5 @@ def test_what_it_needs_is_said():
         sf.compile(lambda q, v: q, model, inputs={"q": 3}, derivative="tangent")
     with pytest.raises(sf.errors.OptionError, match="'tangent'"):
         sf.compile(sf.inverse_dynamics, model, derivative="tau")
-    with pytest.raises(sf.errors.OptionError, match="form"):
+    with pytest.raises(sf.errors.NotApplicableError, match="form"):
         sf.compile(sf.inverse_dynamics, model, derivative="tangent", form="unrolled")
