@@ -184,3 +184,39 @@ def test_threads_inside_kernels_do_not_stop_the_end_of_the_process():
         [sys.executable, "-c", DAEMON], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+APART = """
+import ctypes, random
+import numpy as np
+import sixfold as sf
+from sixfold.compiler.graph import trace
+from sixfold.compiler.llvm import Layout, build
+
+# leave holes of a few pages, gigabytes apart: the system puts small blocks of memory there
+libc, reserved = ctypes.CDLL(None), 3 << 30
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+random.seed(1)
+starts = [libc.mmap(None, reserved, 0, 0x4022, -1, 0) for _ in range(200)]
+for start in starts:
+    libc.munmap(start + random.randrange(1, 700) * (1 << 22), 4096 * random.randrange(1, 14))
+
+x, kernels = np.linspace(1, 2, 33)[:, None], []
+for k in range(30):
+    n = random.randrange(2, 400)
+    program = trace(lambda x: [x[0] * (j + k + 0.3) + sf.math.sin(x[0]) for j in range(n)], (1,))
+    kernels.append(build("f", program, Layout(((1,),), ((n,),)))[0])
+    assert np.allclose(kernels[-1](x), x * (np.arange(n) + k + 0.3) + np.sin(x))
+print("right")
+"""
+
+
+@linux
+def test_code_and_its_constants_lie_side_by_side_in_a_crowded_process():
+    environment = {**os.environ, "SIXFOLD_CACHE": "off"}
+    done = subprocess.run(
+        [sys.executable, "-c", APART], capture_output=True, text=True, env=environment
+    )
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr

@@ -125,9 +125,7 @@ def test_the_warnings_of_numpy_are_its_own(recwarn):
 @pytest.mark.parametrize("text", ["3", "0", "-4", "16", "four", "4.0"])
 def test_a_number_of_lanes_that_there_is_not_is_an_error(monkeypatch, text):
     monkeypatch.setenv("SIXFOLD_LANES", text)
-    with pytest.raises(
-        sf.errors.OptionError, match=r"SIXFOLD_LANES(.|\n)*1, 2, 4 or 8"
-    ) as caught:
+    with pytest.raises(sf.errors.OptionError, match=r"SIXFOLD_LANES(.|\n)*1, 2, 4 or 8") as caught:
         sf.compile(sf.inverse_dynamics, sf.load("pendulum"))
     assert repr(text) in str(caught.value)
 

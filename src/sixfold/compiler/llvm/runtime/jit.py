@@ -123,7 +123,11 @@ class Loaded:
         check_limits()
         llvm, self.size = binding(), len(code) + LOADER_BYTES
         with _unloader():
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+            # llvmlite's own memory manager places the sections of a kernel side by side: LLVM's may
+            # place them more than 2 GiB apart, which ends the process (code refers to data by 32
+            # bits)
+            empty = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(empty, machine(), use_lmm=True)
             self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
 
