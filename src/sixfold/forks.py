@@ -24,7 +24,8 @@ class Rank(IntEnum):
     IMPORTS = 0
     COMPILER = 1
     KERNELS = 2
-    THREADS = 3
+    CODE = 3
+    THREADS = 4
 
 
 PATIENCE = 60.0  #: Seconds to wait for a lock before a fork; after that the child gets a new one.

@@ -12,10 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from sixfold.compiler.llvm.modules import array_fields
+from sixfold.compiler.llvm.runtime import code_pages
 from sixfold.compiler.llvm.runtime.limits import check_limits
+from sixfold.compiler.llvm.runtime.object_file import NotPlaceable, ObjectFile
 from sixfold.compiler.llvm.text import environment
 from sixfold.errors import OptionError
-from sixfold.forks import Rank, Returns, fork_lock, watch_lock
+from sixfold.forks import Rank, watch_lock
 
 
 @lru_cache(maxsize=1)
@@ -107,49 +109,86 @@ def assembly(text: str) -> str:
         return str(machine().emit_assembly(module))
 
 
-#: Memory of LLVM's loader for a kernel, next to its code: 1,024 small kernels took 127 MiB.
-LOADER_BYTES = 100_000
-
-
 class Loaded:
-    """Object code in memory; keep it as long as its functions may be called.
-
-    Each has a loader of its own (MCJIT), so that it can be unloaded alone.  It takes three maps of
-    memory: `check_limits` refuses the next one before the system does.
-    """
+    """Object code in memory; keep it as long as its functions may be called."""
 
     def __init__(self, code: bytes) -> None:
         """Load and link object code."""
-        check_limits()
-        llvm, self.size = binding(), len(code) + LOADER_BYTES
-        with _unloader():
-            # llvmlite's own memory manager places the sections of a kernel side by side: LLVM's may
-            # place them more than 2 GiB apart, which ends the process (code refers to data by 32
-            # bits)
-            empty = llvm.parse_assembly("")
-            self._engine = llvm.create_mcjit_compiler(empty, machine(), use_lmm=True)
-            self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-            self._engine.finalize_object()
+        self._pages: code_pages.Pages | None = None
+        self._unwind = 0
+        if code_pages.possible():
+            with contextlib.suppress(NotPlaceable):
+                self._place(ObjectFile(code))
+        if self._pages is None:
+            self._engine, self.size = _engine(code), len(code)
+
+    def _place(self, found: ObjectFile) -> None:
+        self._pages = code_pages.store(found.size, lambda base: found.image(base, _resolve))
+        self.size, self._symbols = self._pages.size, found.symbols
+        if found.unwind is not None and _unwinder():
+            self._unwind = self._pages.address + found.unwind
+            _unwinder()[0](self._unwind)
 
     def address(self, name: str) -> int:
-        """Return the address of a function, 0 without one."""
-        return int(self._engine.get_function_address(name))
+        """Return the address of a function, 0 if there is none."""
+        if self._pages is None:
+            return int(self._engine.get_function_address(name))
+        return self._pages.address + self._symbols[name] if name in self._symbols else 0
 
     def __del__(self, ending: Any = sys.is_finalizing) -> None:
-        """Unload the code; not at the end of the process, when threads may still be in it."""
-        engine = self.__dict__.get("_engine")
-        if engine is not None and not ending():
-            _unloader().give(engine)
+        """Give the memory back; not at the end of the process, when threads may still be here."""
+        pages = getattr(self, "_pages", None)
+        if pages is None or ending():
+            return
+        if self._unwind:
+            _unwinder()[1](self._unwind)
+        code_pages.release(pages)
+
+
+def _engine(code: bytes) -> Any:
+    """Return LLVM's own loader with object code in it."""
+    check_limits()
+    llvm = binding()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def _resolve(name: str) -> int:
+    """Return the address of a symbol, 0 if there is none."""
+    found = binding().address_of_symbol(name)
+    if found:
+        return int(found)
+    for library in _libraries():
+        with contextlib.suppress(AttributeError):
+            return int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
+    return 0
 
 
 @lru_cache(maxsize=1)
-def _unloader() -> Returns:
-    """Return what unloads code as soon as no other thread is inside LLVM."""
+def _libraries() -> list[Any]:
+    found = [ctypes.CDLL(None)]
+    with contextlib.suppress(OSError):
+        found.append(ctypes.CDLL("libm.so.6"))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _unwinder() -> tuple[Any, ...]:
+    """Return the functions that tell the unwinder of code, and that it is gone; () without them.
+
+    When the interpreter ends, threads that want its lock are ended by unwinding their stacks, and
+    the unwinder has to find its way through kernels.
+    """
     try:
-        lock = binding().ffi.lib._lock._lock
-    except AttributeError:
-        lock = fork_lock(Rank.COMPILER)
-    return Returns(lock, lambda engine: engine.close())
+        library = ctypes.PyDLL("libgcc_s.so.1")
+        found = (library["__register_frame"], library["__deregister_frame"])
+    except (OSError, AttributeError):
+        return ()
+    for function in found:
+        function.argtypes, function.restype = [ctypes.c_void_p], None
+    return found
 
 
 @contextmanager
