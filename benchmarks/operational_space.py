@@ -1,6 +1,6 @@
 """Operational-space inertia of many states, next to a loop over Pinocchio.
 
-Run with `python benchmarks/operational_space.py`.  Pinocchio's loop builds Lambda as its users do:
+Run with `python -m benchmarks.operational_space`.  Pinocchio's loop builds Lambda as its users do:
 from `computeMinverse`, the frame's Jacobian and NumPy's inverse of the 6 x 6 matrix.  Both get the
 same states; results are compared before anything is timed; the two take turns, and the best round
 of each counts.

@@ -227,7 +227,7 @@ NAMES = (
         ("puma560", "link6", {"rows": (6,)}, sf.errors.OptionError, "option 'rows'"),
         ("puma560", "link6", {"rows": ()}, sf.errors.OptionError, "option 'rows'"),
         ("puma560", "link6", {"frame": "worl"}, sf.errors.OptionError, "option 'frame'"),
-        ("puma560", "world", {}, sf.errors.NotApplicableError, "0 freedoms for 6 rows"),
+        ("puma560", "world", {}, sf.errors.NotApplicableError, "0 degrees of freedom for 6 rows"),
         ("held_arm", "link3", {}, sf.errors.NotApplicableError, "with constraints"),
     ],
 )
@@ -241,5 +241,5 @@ def test_what_makes_no_sense_is_refused(name, model, frame, options, kind, words
 
 def test_more_rows_than_joints_are_refused():
     arm = sf.load("double_pendulum")
-    with pytest.raises(sf.errors.NotApplicableError, match="2 freedoms for 6 rows"):
+    with pytest.raises(sf.errors.NotApplicableError, match="2 degrees of freedom for 6 rows"):
         control.operational_space_inertia(arm, [0.1, 0.2], "tip")

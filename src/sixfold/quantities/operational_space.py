@@ -334,7 +334,8 @@ def _refuse(count: int, function: str, model: Model, given: Mapping[str, Any]) -
     body = locate(function, model, given["name"], "name")["body"]
     freedoms = sum(model.tree.joint[i].nv for i in model.tree.support(body)) if body else 0
     if freedoms < (1 if function == "operational_space_mobility" else count):
-        where = f"'{given['name']}' of model '{model.name}': {freedoms} freedoms for {count} rows"
+        counted = f"{freedoms} degrees of freedom for {count} rows"
+        where = f"'{given['name']}' of model '{model.name}': {counted}"
         raise NotApplicableError(function, where, "choose fewer rows, such as rows='position'")
 
 

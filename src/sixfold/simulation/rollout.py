@@ -282,7 +282,7 @@ def rollout(
         NotApplicableError: if an option has no effect with the others.
         CallbackError: if a function of yours gives no usable numbers.
         SingularModelError: if some joint has no inertia behind it.
-        TooLargeError: if contact couples so many bodies that a step takes minutes to compile.
+        TooLargeError: if contact couples more bodies than can be compiled in a minute or so.
 
     Example:
         >>> import numpy as np, sixfold as sf

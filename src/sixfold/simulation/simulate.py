@@ -85,7 +85,7 @@ def simulate(
         SimulationError: if a state becomes infinite or NaN, or if resets follow each other without
             end; its `.trajectory` is what came before.
         SingularModelError: if some joint has no inertia behind it.
-        TooLargeError: if contact couples so many bodies that a step takes minutes to compile.
+        TooLargeError: if contact couples more bodies than can be compiled in a minute or so.
 
     Example:
         >>> import numpy as np, sixfold as sf

@@ -327,7 +327,7 @@ class Stepper:
         CallbackError: if a function of yours cannot be compiled.
         ShapeError, NumberError, StateError, OptionError: if an argument makes no sense.
         NotApplicableError: if an option has no effect with the others.
-        TooLargeError: if contact couples so many bodies that a step takes minutes to compile.
+        TooLargeError: if contact couples more bodies than can be compiled in a minute or so.
 
     Example:
         >>> import numpy as np, sixfold as sf

@@ -94,7 +94,7 @@ def matrix(case: Case, figures: dict[str, Any]) -> Iterator[Finding]:
     if not model.nv or not len(case.q) or model.nv > LARGEST:
         return
     with np.errstate(all="ignore"):
-        # by NumPy: the matrix is looked at once, which is no reason to compile it
+        # by NumPy: compiling a kernel for one use would take longer
         M = mass_matrix(model, case.q, backend="numpy")
     figures["states"] = len(M)
     finite = np.isfinite(M).all(axis=(1, 2))

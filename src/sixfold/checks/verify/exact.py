@@ -30,7 +30,7 @@ from sixfold.spatial import Column, Matrix3, Transform, Vector3
 from sixfold.spatial.rotations import rotation_to_quaternion
 
 BITS = 32  #: Each random number is one of 2^32.
-ROTATION_BITS = 30  #: Rotations that are not exactly orthogonal are rounded to so many bits.
+ROTATION_BITS = 30  #: Bits that quaternions and axes are rounded to where they are not rational.
 #: Coordinates of each kind of joint: an angle, a length, or a quaternion.
 COORDINATES = {
     "revolute": "a",

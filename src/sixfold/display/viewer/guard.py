@@ -215,7 +215,7 @@ def _skip_bad_messages(
     messages = import_module("viser._messages")
 
     async def quiet(connection: Any) -> None:
-        # messages are looked at before viser sees them; malformed ones are skipped
+        # messages are checked before viser gets them; malformed ones are skipped
         receive = connection.recv
 
         async def sensible(*options: Any) -> Any:

@@ -131,7 +131,7 @@ class _Entry:
             several = emit(f"or i1 {several}, {lead}")
             steps.append(emit(f"select i1 {lead}, i64 {item * prod(shape)}, i64 0"))
             pointers.append(at(array, DATA, "ptr"))
-        # so many rows that threads may take them are left to the caller if `self` is None
+        # if `self` is None, batches that threads may share are left to the caller
         less = emit(f"sub i64 {rows}, 1")
         few = emit(f"icmp ult i64 {less}, {self.most or most_rows(layout)}")
         if self.most is None:
